@@ -1,0 +1,119 @@
+import { Config, Duration, Effect, Layer, Schema } from "effect"
+import { Nftables, type NftCommandObject } from "../../schema/Nftables.ts"
+import { Nft, NftRejected, NftUnavailable } from "../../services/Nft.ts"
+import { DataDir } from "../DataDir.ts"
+import { nftTarget } from "./NftTarget.ts"
+import { runTool, toolPath, type ToolResult } from "./runTool.ts"
+import { encodeTransaction, withInputFile } from "./transaction.ts"
+
+const settings = Config.all({
+  path: toolPath,
+  timeout: Config.duration("NETOPS_NFT_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10)))
+})
+
+const processesMax = 8
+const messagesMax = 20
+const messageMaxLength = 500
+
+const unavailable = (reason: string) => new NftUnavailable({ reason })
+
+/** nft's messages about a transaction; the positions it prints in JSON mode are all zero and say nothing. */
+const messagesOf = ({ code, stderr }: ToolResult): ReadonlyArray<string> => {
+  const messages = stderr.split("\n")
+    .map((line) => /^internal:[0-9:-]+ (?:Error: )?(.*)$/.exec(line)?.[1] ?? "")
+    .filter((message) => message !== "" && !/^Parsing command array at index \d+ failed/.test(message))
+    .map((message) => message.slice(0, messageMaxLength))
+  if (messages.length > 0) return messages.slice(0, messagesMax)
+  return [code === 1 ? "The transaction isn't libnftables JSON" : `nft ended with ${code} and no message`]
+}
+
+/** What stands in the way when the tool itself can't work, `undefined` when it judged the input. */
+const obstacleOf = ({ code, stderr }: ToolResult): string | undefined => {
+  const lines = stderr.split("\n").map((line) => line.trim()).filter((line) => line !== "")
+  const obstacle = lines.find((line) => /^nsenter: |cache initialization failed|Netlink socket/i.test(line))
+  if (obstacle !== undefined) return obstacle.includes("failed to execute nft") ? "nft is not installed" : obstacle
+  return code >= 126 ? lines[0] ?? `nft ended with ${code}` : undefined
+}
+
+const make = Effect.gen(function*() {
+  const { path: dataDir } = yield* DataDir
+  const options = { dataDir, ...(yield* settings) }
+  const target = yield* nftTarget(options)
+  const processes = yield* Effect.makeSemaphore(processesMax)
+
+  const run = (...args: ReadonlyArray<string>) =>
+    target.enter.pipe(
+      Effect.flatMap((enter) => {
+        const [file = "nft", ...rest] = [...enter, "nft", ...args]
+        return Effect.mapError(runTool([file, ...rest], options), ({ reason }) => unavailable(reason))
+      }),
+      Effect.filterOrElse(
+        (result) => obstacleOf(result) === undefined,
+        (result) => unavailable(obstacleOf(result) ?? "")
+      )
+    )
+
+  const read = (...args: ReadonlyArray<string>) =>
+    run(...args).pipe(
+      Effect.filterOrElse((result) => result.code === 0, (result) => unavailable(messagesOf(result).join("; "))),
+      Effect.map(({ stdout }) => stdout),
+      processes.withPermits(1),
+      Effect.timeoutFail({
+        duration: Duration.times(options.timeout, 2),
+        onTimeout: () => unavailable("too many nft calls are waiting")
+      })
+    )
+
+  const version = Effect.map(read("--version"), (text) => /v(\d\S*)/.exec(text)?.[1] ?? text.trim())
+  const probe = Effect.asVoid(read("-j", "list", "tables"))
+
+  const transact = (flags: ReadonlyArray<string>, commands: ReadonlyArray<NftCommandObject>) =>
+    commands.length === 0 ? Effect.void : Effect.gen(function*() {
+      const text = yield* encodeTransaction(commands)
+      const result = yield* withInputFile(text, (path) => run("-j", ...flags, "-f", path))
+      if (result.code === 0) return
+      // A table owned by another process is refused in the words of a missing capability.
+      if (result.stderr.includes("Operation not permitted")) yield* probe
+      return yield* new NftRejected({ messages: messagesOf(result) })
+    })
+
+  const nft = Nft.of({
+    target: target.name,
+    version,
+    probe,
+    list: read("-j", "list", "ruleset").pipe(
+      Effect.flatMap(Schema.decode(Schema.parseJson(Nftables))),
+      Effect.map(({ nftables }) => nftables.filter((object) => !("metainfo" in object))),
+      Effect.catchTag("ParseError", () => unavailable("nft listed what isn't libnftables JSON")),
+      Effect.withSpan("Nft.list")
+    ),
+    listText: read("-s", "list", "ruleset").pipe(Effect.withSpan("Nft.listText")),
+    check: (commands) =>
+      transact(["-c"], commands).pipe(
+        processes.withPermits(1),
+        Effect.timeoutFail({
+          duration: Duration.times(options.timeout, 2),
+          onTimeout: () => unavailable("too many nft calls are waiting")
+        }),
+        Effect.withSpan("Nft.check")
+      ),
+    apply: (commands) => Effect.uninterruptible(transact([], commands)).pipe(Effect.withSpan("Nft.apply"))
+  })
+
+  const start = Effect.gen(function*() {
+    yield* probe
+    yield* Effect.logInfo(`nft: ${yield* target.place}, nft ${yield* version}`)
+  })
+  yield* target.chosen
+    ? start
+    : Effect.catchAll(start, ({ reason }) => Effect.logWarning(`nft: unavailable, ${reason}`))
+  return nft
+})
+
+/**
+ * The nft tool in the target of `NETOPS_NFT_TARGET`. A target that was named must work, or the layer fails; without
+ * one every call answers `NftUnavailable` until nft and namespaces are there. `NETOPS_NFT_TIMEOUT` (10 s) bounds
+ * each call. The sandbox outlives the process, a kill and a restart; it ends with its data directory, or with a
+ * service manager that ends the whole control group.
+ */
+export const NftCommand = Layer.effect(Nft, make)
