@@ -1,0 +1,12 @@
+/** What the parent sends once over the IPC channel: secrets stay out of the command line and the environment. */
+export interface Start {
+  readonly path: string
+  readonly port: number
+  readonly user: string
+  readonly password: string
+}
+
+/** What the child answers once. */
+export type Started =
+  | { readonly type: "ready"; readonly port: number; readonly version: string }
+  | { readonly type: "failed"; readonly reason: "missing" | "locked" | "other"; readonly message: string }
