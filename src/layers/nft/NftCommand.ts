@@ -31,7 +31,7 @@ const messagesOf = ({ code, stderr }: ToolResult): ReadonlyArray<string> => {
 const obstacleOf = ({ code, stderr }: ToolResult): string | undefined => {
   const lines = stderr.split("\n").map((line) => line.trim()).filter((line) => line !== "")
   const obstacle = lines.find((line) => /^nsenter: |cache initialization failed|Netlink socket/i.test(line))
-  if (obstacle !== undefined) return obstacle.includes("failed to execute nft") ? "nft is not installed" : obstacle
+  if (obstacle !== undefined) return /failed to execute nft: No such/.test(obstacle) ? "nft is not installed" : obstacle
   return code >= 126 ? lines[0] ?? `nft ended with ${code}` : undefined
 }
 
