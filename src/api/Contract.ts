@@ -1,0 +1,50 @@
+import { HttpApiMiddleware, OpenApi } from "@effect/platform"
+import { Context, Schema } from "effect"
+import type { Permission } from "../schema/Permission.ts"
+import { wire } from "./Problem.ts"
+import * as P from "./problems.ts"
+
+/** Problems that any endpoint may answer with, whatever its own error schemas. */
+const Shared = Schema.Union(
+  wire(P.InvalidRequest),
+  wire(P.RequestTimeout),
+  wire(P.PayloadTooLarge),
+  wire(P.UnsupportedMediaType),
+  wire(P.Internal),
+  wire(P.Unavailable)
+)
+
+/** Carries the shared problems into every endpoint's contract; the boundary layer is what sends them. */
+export class Boundary extends HttpApiMiddleware.Tag<Boundary>()("api/Boundary", { failure: Shared }) {}
+
+/** The permission that an endpoint asks of its caller; an authenticated endpoint without one asks only for a session. */
+export class Requires extends Context.Tag("api/Requires")<Requires, Permission>() {}
+
+/** How an endpoint takes its body: `optional` reads an absent one as `{}`, `stream` is neither bounded nor decoded. */
+export class BodyMode extends Context.Tag("api/BodyMode")<
+  BodyMode,
+  { readonly mode: "optional" } | { readonly mode: "stream"; readonly contentType: string }
+>() {}
+
+export const requires = (permission: Permission): Context.Context<Requires | OpenApi.Override> =>
+  Context.make(Requires, permission).pipe(
+    Context.add(OpenApi.Override, { "x-permission": permission })
+  )
+
+export const optionalBody = Context.make(BodyMode, { mode: "optional" })
+
+export const streamBody = (contentType: string) => Context.make(BodyMode, { mode: "stream", contentType })
+
+const strict = { parseOptions: { errors: "all", onExcessProperty: "error" } } as const
+
+/** Marks a request schema as the body: every violation is named, unknown fields are refused. */
+export const body = <A, I, R>(schema: Schema.Schema<A, I, R>) => schema.annotations({ title: "body", ...strict })
+
+/** As `body`, for the specification's free-form objects: keys that are not declared are ignored. */
+export const freeBody = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  schema.annotations({ title: "body", parseOptions: { errors: "all", onExcessProperty: "ignore" } })
+
+export const path = <F extends Schema.Struct.Fields>(fields: F) => Schema.Struct(fields).annotations({ title: "path" })
+
+export const query = <F extends Schema.Struct.Fields>(fields: F) =>
+  Schema.Struct(fields).annotations({ title: "query", ...strict })

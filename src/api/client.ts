@@ -1,0 +1,41 @@
+import { FetchHttpClient, HttpApiClient, HttpClient, HttpClientRequest } from "@effect/platform"
+import { Effect, type Redacted, Schedule } from "effect"
+import { Api } from "./Api.ts"
+
+/** Where the service is and as whom to call it; without a token only the public endpoints answer. */
+export interface ClientOptions {
+  readonly baseUrl: string
+  readonly token?: Redacted.Redacted | undefined
+}
+
+/**
+ * The derived client over any `HttpClient`: every endpoint as a function with typed success and problem channels.
+ * Only GETs that fail on the way are tried again.
+ */
+export const makeClient = (options: ClientOptions) =>
+  HttpApiClient.make(Api, {
+    baseUrl: options.baseUrl,
+    transformClient: (client) =>
+      client.pipe(
+        HttpClient.mapRequest((request) =>
+          options.token === undefined ? request : HttpClientRequest.bearerToken(request, options.token)
+        ),
+        HttpClient.transform((effect, request) =>
+          request.method === "GET"
+            ? Effect.retry(effect, {
+              while: (error) => error._tag === "RequestError" && error.reason === "Transport",
+              schedule: Schedule.intersect(Schedule.exponential("200 millis"), Schedule.recurs(2))
+            })
+            : effect
+        )
+      )
+  })
+
+/** `makeClient` over the platform's `fetch`. */
+export const makeFetchClient = (options: ClientOptions) =>
+  makeClient(options).pipe(Effect.provide(FetchHttpClient.layer))
+
+export type Client = Effect.Effect.Success<ReturnType<typeof makeClient>>
+
+export { Api } from "./Api.ts"
+export * as Problems from "./problems.ts"

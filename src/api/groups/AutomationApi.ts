@@ -1,0 +1,113 @@
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { AutomationRuleAnswer, RuleDraft, RulePreview } from "../../schema/AutomationRule.ts"
+import { DetectedMac } from "../../schema/Detection.ts"
+import { PageOf, PageQuery } from "../../schema/Page.ts"
+import { RuleRun, RunRequest, RunResult } from "../../schema/RuleRun.ts"
+import { Authentication } from "../Auth.ts"
+import { body, freeBody, optionalBody, path, query, requires } from "../Contract.ts"
+import { wire } from "../Problem.ts"
+import { NotFound } from "../problems.ts"
+
+/** Answer of a delete. */
+export const Deleted = Schema.Struct({ success: Schema.Literal(true), id: Schema.String }).annotations({
+  identifier: "Deleted"
+})
+
+/** Result of a rule preview (specification 2.3). */
+export const PreviewResult = Schema.Struct({
+  status: Schema.Literal("success"),
+  data: Schema.Struct({
+    DetectedMacs: Schema.Array(DetectedMac),
+    TotalCount: Schema.NonNegativeInt,
+    Query: Schema.String.annotations({ description: "the SQL that ran, and that the scheduler runs" }),
+    QueryParams: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
+      description: "the values bound to the parameters of Query"
+    }),
+    ExecutionTimeMs: Schema.NonNegativeInt.annotations({ description: "as the analytics store reports it" })
+  })
+}).annotations({ identifier: "PreviewResult" })
+
+const rules = "/api/automation/rules" as const
+const rulePath = path({ id: Schema.String })
+
+export class AutomationApi extends HttpApiGroup.make("automation")
+  .add(
+    HttpApiEndpoint.get("listRules", rules)
+      .setUrlParams(query(PageQuery))
+      .addSuccess(PageOf(AutomationRuleAnswer))
+      .annotate(OpenApi.Summary, "List rules")
+      .annotateContext(requires("automation.rules:read"))
+  )
+  .add(
+    HttpApiEndpoint.post("createRule", rules)
+      .setPayload(body(RuleDraft))
+      .addSuccess(AutomationRuleAnswer, { status: 201 })
+      .annotate(OpenApi.Summary, "Create a rule")
+      .annotateContext(requires("automation.rules:write"))
+  )
+  .add(
+    HttpApiEndpoint.post("testPreview", `${rules}/test-preview`)
+      .setPayload(body(RulePreview))
+      .addSuccess(PreviewResult)
+      .annotate(OpenApi.Summary, "Preview a proposed rule")
+      .annotate(
+        OpenApi.Description,
+        "Evaluates the rule on the traffic of its lookback window without saving it or acting. A run of the same rule detects the same."
+      )
+      .annotateContext(requires("automation.rules:preview"))
+  )
+  .add(
+    HttpApiEndpoint.get("getRule", `${rules}/:id`)
+      .setPath(rulePath)
+      .addSuccess(AutomationRuleAnswer)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Read a rule")
+      .annotateContext(requires("automation.rules:read"))
+  )
+  .add(
+    HttpApiEndpoint.put("updateRule", `${rules}/:id`)
+      .setPath(rulePath)
+      .setPayload(body(RuleDraft))
+      .addSuccess(AutomationRuleAnswer)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Replace a rule")
+      .annotateContext(requires("automation.rules:write"))
+  )
+  .add(
+    HttpApiEndpoint.del("deleteRule", `${rules}/:id`)
+      .setPath(rulePath)
+      .addSuccess(Deleted)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Delete a rule")
+      .annotate(OpenApi.Description, "Its runs and cooldowns go with it; actions that it ordered stay.")
+      .annotateContext(requires("automation.rules:write"))
+  )
+  .add(
+    HttpApiEndpoint.post("runRule", `${rules}/:id/run`)
+      .setPath(rulePath)
+      .setPayload(freeBody(RunRequest))
+      .addSuccess(
+        Schema.Struct({ data: RunResult, status: Schema.Literal("success") }).annotations({ identifier: "RunAnswer" })
+      )
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Run a rule now")
+      .annotate(OpenApi.Description, "Whatever its schedule, and also when it is disabled.")
+      .annotateContext(optionalBody)
+      .annotateContext(requires("automation.rules:run"))
+  )
+  .add(
+    HttpApiEndpoint.get("listRuns", `${rules}/:id/runs`)
+      .setPath(rulePath)
+      .setUrlParams(query(PageQuery))
+      .addSuccess(PageOf(RuleRun))
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "List the runs of a rule")
+      .annotate(OpenApi.Description, "Newest first.")
+      .annotateContext(requires("automation.rules:read"))
+  )
+  .middleware(Authentication)
+  .annotateContext(
+    OpenApi.annotations({ title: "Automation", description: "Rules that detect clients by their DHCP traffic." })
+  )
+{}

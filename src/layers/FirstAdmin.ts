@@ -1,0 +1,37 @@
+import { Config, Console, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Password, Username } from "../schema/User.ts"
+import { Ids } from "../services/Ids.ts"
+import { Passwords } from "../services/Passwords.ts"
+import { Users } from "../services/Users.ts"
+
+const configured = Schema.Config("NETOPS_ADMIN_PASSWORD", Schema.Redacted(Password)).pipe(Config.option)
+
+const username = Username.make("admin")
+
+/**
+ * Creates `admin` where there are no users yet, with `NETOPS_ADMIN_PASSWORD`, or with a random password that is
+ * printed this once and never logged.
+ */
+export const FirstAdminLive = Layer.effectDiscard(
+  Effect.gen(function*() {
+    const users = yield* Users
+    if ((yield* users.count) > 0) return
+    const passwords = yield* Passwords
+    const ids = yield* Ids
+    const given = yield* configured
+    const password = yield* Option.match(given, { onNone: () => ids.secret, onSome: Effect.succeed })
+    const created = yield* users.createFirst({
+      username,
+      role: "admin",
+      passwordHash: yield* passwords.hash(password)
+    })
+    if (Option.isNone(created)) return
+    yield* Effect.logInfo("created the first user, admin")
+    if (Option.isNone(given)) {
+      yield* Console.log(
+        `\nFirst sign-in: user admin, password ${Redacted.value(password)}\n` +
+          "It is shown this once; change it with: netops user passwd admin\n"
+      )
+    }
+  })
+)

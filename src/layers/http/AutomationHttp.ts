@@ -1,0 +1,121 @@
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { DateTime, Effect, Schema } from "effect"
+import { Api } from "../../api/Api.ts"
+import { CurrentUser } from "../../api/Auth.ts"
+import { InvalidRequest, Unavailable } from "../../api/problems.ts"
+import { type AutomationRule, AutomationRuleAnswer, RuleId, warningsOf } from "../../schema/AutomationRule.ts"
+import { AutomationRules } from "../../services/AutomationRules.ts"
+import type { DetectionFailed } from "../../services/Detections.ts"
+import { Ids } from "../../services/Ids.ts"
+import { RuleLedger } from "../../services/RuleLedger.ts"
+import { type InvalidWindow, RuleRunner } from "../../services/RuleRunner.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
+import { idFrom } from "./ids.ts"
+
+const ruleId = idFrom(RuleId, "rule")
+
+const withWarnings = (rule: AutomationRule) => ({ ...rule, warnings: warningsOf(rule) })
+
+const encodeAnswer = Schema.encode(AutomationRuleAnswer)
+
+const unreachable = ({ message }: DetectionFailed) => new Unavailable({ detail: message })
+
+const invalidWindow = ({ field, message }: InvalidWindow) =>
+  new InvalidRequest({
+    detail: `The body is not valid at /${field}: ${message}`,
+    errors: [{ in: "body", pointer: `/${field}`, message }]
+  })
+
+export const AutomationHttp = HttpApiBuilder.group(
+  Api,
+  "automation",
+  Effect.fnUntraced(function*(handlers) {
+    const rules = yield* AutomationRules
+    const runner = yield* RuleRunner
+    const ledger = yield* RuleLedger
+    const ids = yield* Ids
+
+    const find = (id: string) =>
+      ruleId.parse(id).pipe(
+        Effect.flatMap(rules.get),
+        Effect.catchTag("AutomationRules/RuleMissing", ruleId.missing)
+      )
+
+    return handlers
+      .handle(
+        "listRules",
+        ({ urlParams }) =>
+          Effect.map(rules.list(urlParams), (page) => ({ ...page, items: page.items.map(withWarnings) }))
+      )
+      .handle(
+        "createRule",
+        Effect.fnUntraced(function*({ payload }) {
+          const user = yield* CurrentUser
+          const id = RuleId.make(yield* ids.uuid)
+          const rule = yield* rules.create({ id, draft: payload, by: user.id, at: yield* DateTime.now })
+          const answer = yield* Effect.orDie(encodeAnswer(withWarnings(rule)))
+          return HttpServerResponse.unsafeJson(answer, {
+            status: 201,
+            headers: { location: `/api/automation/rules/${id}` }
+          })
+        }),
+        { uninterruptible: true }
+      )
+      .handle("testPreview", ({ payload }) =>
+        runner.preview(payload).pipe(
+          Effect.map((detected) => ({
+            status: "success" as const,
+            data: {
+              DetectedMacs: detected.rows,
+              TotalCount: detected.total,
+              Query: detected.query,
+              QueryParams: detected.params,
+              ExecutionTimeMs: Math.round(detected.elapsedMs)
+            }
+          })),
+          Effect.catchTag("Detections/DetectionFailed", unreachable)
+        ))
+      .handle("getRule", ({ path }) => Effect.map(find(path.id), withWarnings))
+      .handle(
+        "updateRule",
+        ({ path, payload }) =>
+          Effect.all([ruleId.parse(path.id), CurrentUser, DateTime.now]).pipe(
+            Effect.flatMap(([id, user, at]) => rules.update(id, { draft: payload, by: user.id, at })),
+            Effect.map(withWarnings),
+            Effect.catchTag("AutomationRules/RuleMissing", ruleId.missing)
+          ),
+        { uninterruptible: true }
+      )
+      .handle(
+        "deleteRule",
+        ({ path }) =>
+          ruleId.parse(path.id).pipe(
+            Effect.flatMap(rules.remove),
+            Effect.as({ success: true as const, id: path.id }),
+            Effect.catchTag("AutomationRules/RuleMissing", ruleId.missing)
+          ),
+        { uninterruptible: true }
+      )
+      .handle(
+        "runRule",
+        Effect.fnUntraced(function*({ path, payload }) {
+          const rule = yield* find(path.id)
+          const user = yield* CurrentUser
+          const { id: requestId } = yield* CurrentRequest
+          const data = yield* runner.run(rule, payload, { trigger: "manual", userId: user.id, requestId }).pipe(
+            Effect.catchTags({
+              "Detections/DetectionFailed": unreachable,
+              "RuleRunner/InvalidWindow": invalidWindow,
+              "AutomationRules/RuleMissing": ruleId.missing
+            })
+          )
+          return { data, status: "success" as const }
+        }),
+        { uninterruptible: true }
+      )
+      .handle(
+        "listRuns",
+        ({ path, urlParams }) => Effect.flatMap(find(path.id), (rule) => ledger.runs(rule.id, urlParams))
+      )
+  })
+)

@@ -1,0 +1,73 @@
+import { HttpApiBuilder } from "@effect/platform"
+import { Clock, DateTime, Effect } from "effect"
+import { Api } from "../../api/Api.ts"
+import { CurrentUser } from "../../api/Auth.ts"
+import { IngestInterrupted, InvalidRequest } from "../../api/problems.ts"
+import { decodeCursor } from "../../schema/Page.ts"
+import { canonicalInstant } from "../../schema/Time.ts"
+import { DhcpEvents, type EventPosition } from "../../services/DhcpEvents.ts"
+import { Ingest, type IngestStopped } from "../../services/Ingest.ts"
+
+const day = 86_400_000
+
+const invalid = (pointer: string, message: string) =>
+  new InvalidRequest({
+    detail: `The query is not valid at ${pointer}: ${message}`,
+    errors: [{ in: "query", pointer, message }]
+  })
+
+const positionOf = (cursor: string): Effect.Effect<EventPosition, InvalidRequest> => {
+  const keys = decodeCursor(cursor, 3)
+  const [time, batch, row] = keys ?? []
+  return typeof time === "string" && canonicalInstant(time) === time && typeof batch === "number" &&
+      typeof row === "number"
+    ? Effect.succeed({ event_time: time, batch, row })
+    : Effect.fail(invalid("/cursor", "Expected the `next` of a page of this list"))
+}
+
+const interrupted = ({ resumeLine, verdict }: IngestStopped) =>
+  new IngestInterrupted({
+    detail: `The store failed at line ${resumeLine}; ${verdict.accepted} events before it are stored`,
+    accepted: verdict.accepted,
+    rejected: verdict.rejected,
+    resume_line: resumeLine
+  })
+
+export const DhcpEventsHttp = HttpApiBuilder.group(
+  Api,
+  "dhcpEvents",
+  Effect.fnUntraced(function*(handlers) {
+    const ingest = yield* Ingest
+    const events = yield* DhcpEvents
+    return handlers
+      .handleRaw(
+        "ingest",
+        Effect.fnUntraced(function*({ headers, request }) {
+          const user = yield* CurrentUser
+          const key = headers["idempotency-key"]
+          return yield* ingest.lines(request.stream, key === undefined ? undefined : `${user.id}:${key}`).pipe(
+            Effect.tapErrorTag("Ingest/IngestStopped", ({ cause }) => Effect.logWarning("ingest stopped", cause)),
+            Effect.catchTag("Ingest/IngestStopped", interrupted),
+            Effect.catchTag("RequestError", Effect.die)
+          )
+        })
+      )
+      .handle(
+        "list",
+        Effect.fnUntraced(function*({ urlParams }) {
+          const now = yield* Clock.currentTimeMillis
+          const end = urlParams.end === undefined ? now : Date.parse(urlParams.end)
+          const start = urlParams.start === undefined ? end - day : Date.parse(urlParams.start)
+          if (start >= end) return yield* invalid("/start", "Expected a start before the end")
+          return yield* events.list({
+            filter: urlParams.filter,
+            start: DateTime.toDate(DateTime.unsafeMake(start)),
+            end: DateTime.toDate(DateTime.unsafeMake(end)),
+            limit: urlParams.limit,
+            after: urlParams.cursor === undefined ? undefined : yield* positionOf(urlParams.cursor),
+            count: urlParams.count === "true"
+          })
+        })
+      )
+  })
+)

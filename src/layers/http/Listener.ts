@@ -1,0 +1,67 @@
+import { NodeHttpServer } from "@effect/platform-node"
+import { Config, Context, Deferred, Duration, Effect, Layer } from "effect"
+import { randomUUID } from "node:crypto"
+import { createServer, type Server, STATUS_CODES } from "node:http"
+import type { Socket } from "node:net"
+import type { AnyProblem } from "../../api/Problem.ts"
+import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../api/problems.ts"
+import { problemBody } from "./problemResponse.ts"
+
+/** Completed when the process begins to stop; long answers end themselves on it. */
+export class Draining extends Context.Tag("http/Draining")<Draining, Deferred.Deferred<void>>() {}
+
+export const DrainingLive = Layer.effect(Draining, Deferred.make<void>())
+
+/** Stands next to the served API, above the listener, so that it is finalized before the listener waits. */
+export const DrainOnClose = Layer.scopedDiscard(
+  Effect.flatMap(Draining, (draining) => Effect.addFinalizer(() => Deferred.succeed(draining, undefined)))
+)
+
+const limits = { headersTimeoutMs: 10_000, keepAliveMs: 5_000, headerBytes: 16 * 1024 }
+
+const problemOf = (code: string | undefined): AnyProblem => {
+  if (code === "HPE_HEADER_OVERFLOW") return new HeadersTooLarge({ detail: "The headers exceed the limit of 16 KiB" })
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new RequestTimeout({ detail: "The headers did not arrive in time" })
+  return new InvalidRequest({ detail: "The request is not well-formed HTTP/1.1", errors: [] })
+}
+
+/** What node's parser refuses never becomes a request; it is answered with the one error body all the same. */
+const answerClientErrors = (server: Server) =>
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+    const problem = problemOf(error.code)
+    const id = randomUUID()
+    const body = JSON.stringify(problemBody(problem, id, randomUUID()))
+    socket.end(
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: application/problem+json\r\n` +
+        `X-Request-ID: ${id}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+    )
+  })
+
+/** `close` waits for open connections for ever; here idle ones are cut at once and what is left after the grace. */
+const makeServer = (grace: Duration.Duration) => () => {
+  const server = createServer({
+    requestTimeout: 0,
+    headersTimeout: limits.headersTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    maxHeaderSize: limits.headerBytes
+  })
+  answerClientErrors(server)
+  const close = server.close.bind(server)
+  server.close = (callback) => {
+    setTimeout(() => server.closeAllConnections(), Duration.toMillis(grace)).unref()
+    const closing = close(callback)
+    server.closeIdleConnections()
+    return closing
+  }
+  return server
+}
+
+export const ListenerLive = Layer.unwrapEffect(
+  Effect.gen(function*() {
+    const port = yield* Config.port("PORT").pipe(Config.withDefault(8080))
+    const host = yield* Config.string("HOST").pipe(Config.withDefault("127.0.0.1"))
+    const grace = yield* Config.duration("NETOPS_SHUTDOWN_GRACE").pipe(Config.withDefault(Duration.seconds(10)))
+    return NodeHttpServer.layer(makeServer(grace), { port, host })
+  })
+)

@@ -1,0 +1,39 @@
+import { HttpApiBuilder, HttpApiSwagger, HttpServer } from "@effect/platform"
+import { Layer } from "effect"
+import { Api } from "../../api/Api.ts"
+import { ActionsHttp } from "./ActionsHttp.ts"
+import { AuthenticationLive } from "./AuthenticationLive.ts"
+import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
+import { AutomationHttp } from "./AutomationHttp.ts"
+import { BoundaryLive } from "./Boundary.ts"
+import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
+import { DrainOnClose } from "./Listener.ts"
+import { documentPaths } from "./Operations.ts"
+import { HealthHttp, OperationsHttp } from "./SystemHttp.ts"
+
+/** The API with its handlers; what is left to provide is exactly the service tags. */
+export const ApiLive = HttpApiBuilder.api(Api).pipe(
+  Layer.provide([
+    SignInHttp,
+    AccountHttp,
+    DhcpEventsHttp,
+    AutomationHttp,
+    ActionsHttp,
+    HealthHttp,
+    OperationsHttp
+  ]),
+  Layer.provide([AuthenticationLive, BoundaryLive])
+)
+
+/** The OpenAPI document and its pages, which need nothing from the internet. */
+export const DocumentsLive = Layer.merge(
+  HttpApiBuilder.middlewareOpenApi({ path: documentPaths.openapi }),
+  HttpApiSwagger.layer({ path: documentPaths.docs })
+)
+
+/** The API and its documents, served. */
+export const HttpLive = HttpApiBuilder.serve().pipe(
+  Layer.provide(DocumentsLive),
+  HttpServer.withLogAddress,
+  Layer.merge(DrainOnClose)
+)

@@ -1,0 +1,127 @@
+import { type HttpServerError, HttpServerRequest } from "@effect/platform"
+import { Effect, Stream } from "effect"
+import { InvalidRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from "../../api/problems.ts"
+import type { Operation } from "./Operations.ts"
+
+/** Limits of a decoded request body; streams have their own. */
+export const bodyLimits = { bytes: 1024 * 1024, depth: 64, arrival: "30 seconds" } as const
+
+type BodyProblem = InvalidRequest | PayloadTooLarge | RequestTimeout | UnsupportedMediaType
+
+const invalid = (message: string) =>
+  new InvalidRequest({
+    detail: `The body is not valid: ${message}`,
+    errors: [{ in: "body", pointer: "", message }]
+  })
+
+const tooLarge = () => new PayloadTooLarge({ detail: `The body exceeds the limit of ${bodyLimits.bytes} bytes` })
+
+/** Whether brackets outside of strings nest deeper than the limit; parsers recurse on them. */
+const tooDeep = (bytes: Uint8Array): boolean => {
+  let depth = 0
+  let quoted = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if (quoted) {
+      if (byte === 0x5c) i++
+      else if (byte === 0x22) quoted = false
+    } else if (byte === 0x22) quoted = true
+    else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > bodyLimits.depth) return true
+    } else if (byte === 0x7d || byte === 0x5d) depth--
+  }
+  return false
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** Where V8 says a text stops being JSON, without the text itself that its message quotes. */
+const placeOf = (error: unknown): string => {
+  const place = /at position (\d+)/.exec(error instanceof Error ? error.message : "")
+  return place === null ? "" : ` at character ${place[1]}`
+}
+
+const parse = (bytes: Uint8Array): Effect.Effect<unknown, InvalidRequest> =>
+  Effect.suspend(() => {
+    if (tooDeep(bytes)) return Effect.fail(invalid(`Expected JSON nested at most ${bodyLimits.depth} levels deep`))
+    let text: string
+    try {
+      text = utf8.decode(bytes)
+    } catch {
+      return Effect.fail(invalid("Expected UTF-8"))
+    }
+    try {
+      return Effect.succeed(JSON.parse(text) as unknown)
+    } catch (error) {
+      return Effect.fail(invalid(`Expected JSON; it is malformed${placeOf(error)}`))
+    }
+  })
+
+const collect = (request: HttpServerRequest.HttpServerRequest) =>
+  Stream.runFoldEffect(
+    request.stream,
+    { chunks: [] as Array<Uint8Array>, size: 0 },
+    (body, chunk) => {
+      const size = body.size + chunk.length
+      if (size > bodyLimits.bytes) return Effect.fail(tooLarge())
+      body.chunks.push(chunk)
+      return Effect.succeed({ chunks: body.chunks, size })
+    }
+  ).pipe(Effect.map(({ chunks }) => Buffer.concat(chunks)))
+
+/** Refuses a media type or coding that the operation does not take. */
+export const checkMediaType = (
+  operation: Operation,
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<void, UnsupportedMediaType> => {
+  const [type = "", ...parameters] = (request.headers["content-type"] ?? "").toLowerCase().split(";")
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="))
+  const coding = request.headers["content-encoding"]?.toLowerCase() ?? "identity"
+  if (type.trim() !== operation.contentType) {
+    return Effect.fail(
+      new UnsupportedMediaType({ detail: `Send the body with Content-Type: ${operation.contentType}` })
+    )
+  }
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
+    return Effect.fail(new UnsupportedMediaType({ detail: "Send the body in UTF-8" }))
+  }
+  if (coding !== "identity") {
+    return Effect.fail(new UnsupportedMediaType({ detail: "Send the body without Content-Encoding" }))
+  }
+  return Effect.void
+}
+
+/** Whether the request brings a body at all. */
+export const hasBody = (request: HttpServerRequest.HttpServerRequest): boolean =>
+  request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0
+
+/**
+ * The request with its JSON body read, bounded and parsed, as the handlers' decoder then finds it. An absent body is
+ * `{}` where the operation takes none; multipart, forms and texts, which the stock decoder would take for JSON
+ * payloads, are refused here.
+ */
+export const withJsonBody = (
+  operation: Operation,
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<HttpServerRequest.HttpServerRequest, BodyProblem | HttpServerError.RequestError> => {
+  const provide = (value: unknown) =>
+    Object.create(request, {
+      json: { value: Effect.succeed(value) },
+      headers: { value: { ...request.headers, "content-type": "application/json" } }
+    }) as HttpServerRequest.HttpServerRequest
+  if (!hasBody(request)) {
+    return operation.body === "optional"
+      ? Effect.succeed(provide({}))
+      : Effect.fail(invalid("Expected a JSON body; there is none"))
+  }
+  if (Number(request.headers["content-length"] ?? 0) > bodyLimits.bytes) return Effect.fail(tooLarge())
+  return checkMediaType(operation, request).pipe(
+    Effect.zipRight(collect(request)),
+    Effect.timeoutFail({
+      duration: bodyLimits.arrival,
+      onTimeout: () => new RequestTimeout({ detail: `The body did not arrive within ${bodyLimits.arrival}` })
+    }),
+    Effect.flatMap(parse),
+    Effect.map(provide)
+  )
+}

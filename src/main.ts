@@ -1,0 +1,54 @@
+import { Layer } from "effect"
+import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
+import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
+import { EnginesLive } from "./layers/Engines.ts"
+import { FirstAdminLive } from "./layers/FirstAdmin.ts"
+import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
+import { ApiLive, HttpLive } from "./layers/http/Server.ts"
+import { IdsCrypto } from "./layers/IdsCrypto.ts"
+import { NftCommand } from "./layers/nft/NftCommand.ts"
+import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
+import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
+import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
+import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
+import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
+import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
+import { UsersPg } from "./layers/postgres/UsersPg.ts"
+import { ReadinessLive } from "./layers/ReadinessLive.ts"
+import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
+import { LoggingLive } from "./layers/telemetry/Logging.ts"
+import { TracingLive } from "./layers/telemetry/Tracing.ts"
+import { IngestLive } from "./services/Ingest.ts"
+import { RuleRunnerLive } from "./services/RuleRunner.ts"
+import { SignInLive } from "./services/SignIn.ts"
+
+const StoresLive = Layer.mergeAll(
+  UsersPg,
+  SessionsPg,
+  AutomationRulesPg,
+  RuleLedgerPg,
+  ActionsPg,
+  BatchNumbersPg,
+  DhcpEventsClickHouse,
+  DetectionsClickHouse,
+  ReadinessLive
+)
+
+const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive, FirstAdminLive)
+
+const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, DrainingLive)
+
+/**
+ * The whole server. What is provided first is built last and closed first: streams end, then the listener drains what
+ * is in flight, and only then the stores below it close.
+ */
+export const ServerLive = HttpLive.pipe(
+  Layer.provide(ListenerLive),
+  Layer.provide(ApiLive),
+  Layer.provide(RulesLive),
+  Layer.provide(StoresLive),
+  Layer.provide(EnginesLive),
+  Layer.provide(NftCommand),
+  Layer.provide(ToolsLive),
+  Layer.provide([TracingLive, LoggingLive])
+)

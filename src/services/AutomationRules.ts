@@ -1,0 +1,27 @@
+import { Context, Data, type DateTime, type Effect } from "effect"
+import type { AutomationRule, RuleDraft, RuleId } from "../schema/AutomationRule.ts"
+import type { Page, PageRequest } from "../schema/Page.ts"
+import type { UserId } from "../schema/User.ts"
+
+export class RuleMissing extends Data.TaggedError("AutomationRules/RuleMissing")<{ readonly id: string }> {}
+
+/** The saved automation rules; shared by all users. */
+export class AutomationRules extends Context.Tag("services/AutomationRules")<
+  AutomationRules,
+  {
+    readonly create: (rule: {
+      readonly id: RuleId
+      readonly draft: RuleDraft
+      readonly by: UserId
+      readonly at: DateTime.Utc
+    }) => Effect.Effect<AutomationRule>
+    readonly get: (id: RuleId) => Effect.Effect<AutomationRule, RuleMissing>
+    /** Newest first. */
+    readonly list: (page: PageRequest) => Effect.Effect<Page<AutomationRule>>
+    readonly update: (
+      id: RuleId,
+      change: { readonly draft: RuleDraft; readonly by: UserId; readonly at: DateTime.Utc }
+    ) => Effect.Effect<AutomationRule, RuleMissing>
+    readonly remove: (id: RuleId) => Effect.Effect<void, RuleMissing>
+  }
+>() {}

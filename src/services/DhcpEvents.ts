@@ -1,0 +1,51 @@
+import { Context, Data, type Effect } from "effect"
+import type { DhcpEvent } from "../schema/DhcpEvent.ts"
+import type { DhcpEventFilter } from "../schema/FilterFields.ts"
+import type { Page } from "../schema/Page.ts"
+
+/** The store did not take or give events: it is out of reach or failed; trying again may help. */
+export class EventStoreFailed extends Data.TaggedError("DhcpEvents/EventStoreFailed")<{ readonly cause: unknown }> {}
+
+export interface EventBatch {
+  /** Number of the batch, unique and rising. */
+  readonly number: number
+  readonly events: ReadonlyArray<DhcpEvent>
+  /** A batch that was stored under this token before is not stored again. */
+  readonly deduplicationToken?: string | undefined
+}
+
+export interface EventQuery {
+  readonly filter?: DhcpEventFilter | undefined
+  /** Events after `start` up to and including `end`. */
+  readonly start: Date
+  readonly end: Date
+  readonly limit: number
+  readonly after?: EventPosition | undefined
+  readonly count: boolean
+}
+
+/** Place of an event in the listing order: time, then batch and row, all descending. */
+export interface EventPosition {
+  readonly event_time: string
+  readonly batch: number
+  readonly row: number
+}
+
+export type StoredEvent = DhcpEvent & { readonly id: string }
+
+/** The observed DHCP events. */
+export class DhcpEvents extends Context.Tag("services/DhcpEvents")<
+  DhcpEvents,
+  {
+    readonly append: (batch: EventBatch) => Effect.Effect<void, EventStoreFailed>
+    readonly list: (query: EventQuery) => Effect.Effect<Page<StoredEvent>>
+    /** Days for which events are kept. */
+    readonly retentionDays: Effect.Effect<number, EventStoreFailed>
+  }
+>() {}
+
+/** Numbers for the batches of all nodes. */
+export class BatchNumbers extends Context.Tag("services/BatchNumbers")<
+  BatchNumbers,
+  { readonly next: Effect.Effect<number, EventStoreFailed> }
+>() {}

@@ -1,0 +1,110 @@
+import { Clock, Context, Data, Duration, Effect, Fiber, Layer, Schedule, Stream } from "effect"
+import { decodeEventLine } from "./DhcpEventLine.ts"
+import { BatchNumbers, DhcpEvents, type EventStoreFailed } from "./DhcpEvents.ts"
+import { eventWindow } from "./EventWindow.ts"
+import { Ids } from "./Ids.ts"
+import { IngestBatches, type LineBatch, type RefusedLine } from "./IngestBatches.ts"
+import { makeLineSplitter } from "./NdjsonLines.ts"
+
+/** How many refused lines a verdict names. */
+export const errorsMax = 100
+
+/** What became of the lines of a stream. */
+export interface IngestVerdict {
+  readonly accepted: number
+  readonly rejected: number
+  readonly errors: ReadonlyArray<RefusedLine>
+}
+
+/** The store failed: the verdict is on the lines before `resumeLine`, those from it on are not dealt with. */
+export class IngestStopped extends Data.TaggedError("Ingest/IngestStopped")<{
+  readonly verdict: IngestVerdict
+  readonly resumeLine: number
+  readonly cause: unknown
+}> {}
+
+/**
+ * Takes streams of events, a JSON object a line, of any length at a bounded use of memory. Every line is judged alone;
+ * a line that is counted as accepted is stored.
+ */
+export class Ingest extends Context.Tag("services/Ingest")<
+  Ingest,
+  {
+    /** The same octets under the same `key` are stored once. */
+    readonly lines: <E, R>(
+      octets: Stream.Stream<Uint8Array, E, R>,
+      key?: string | undefined
+    ) => Effect.Effect<IngestVerdict, IngestStopped | E, R>
+  }
+>() {}
+
+const day = Duration.toMillis("1 day")
+
+const retries = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(2))
+
+const add = (verdict: IngestVerdict, batch: LineBatch): IngestVerdict => ({
+  accepted: verdict.accepted + batch.events.length,
+  rejected: verdict.rejected + batch.rejected,
+  errors: verdict.errors.length < errorsMax
+    ? [...verdict.errors, ...batch.errors].slice(0, errorsMax)
+    : verdict.errors
+})
+
+export const IngestLive = Layer.effect(
+  Ingest,
+  Effect.gen(function*() {
+    const store = yield* DhcpEvents
+    const numbers = yield* BatchNumbers
+    const ids = yield* Ids
+
+    const append = (batch: LineBatch, token: string): Effect.Effect<void, EventStoreFailed> =>
+      batch.events.length === 0
+        ? Effect.void
+        : Effect.flatMap(numbers.next, (number) =>
+          store.append({ number, events: batch.events, deduplicationToken: token })).pipe(Effect.retry(retries))
+
+    const lines = <E, R>(octets: Stream.Stream<Uint8Array, E, R>, key?: string) =>
+      Effect.gen(function*() {
+        const now = yield* Clock.currentTimeMillis
+        // Repeating an insert is safe under its token, also where the caller brings no key.
+        const scope = key ?? (yield* ids.uuid)
+        let verdict: IngestVerdict = { accepted: 0, rejected: 0, errors: [] }
+        let pending: { readonly batch: LineBatch; readonly fiber: Fiber.Fiber<void, EventStoreFailed> } | undefined
+
+        const stopped = (resumeLine: number, cause: unknown) => new IngestStopped({ verdict, resumeLine, cause })
+        const keptDays = yield* Effect.mapError(store.retentionDays, (cause) => stopped(1, cause))
+        const window = eventWindow(now, now - keptDays * day)
+        const batches = new IngestBatches(decodeEventLine, window, key !== undefined)
+        const splitter = makeLineSplitter()
+
+        const settle = Effect.suspend(() => {
+          if (pending === undefined) return Effect.void
+          const { batch, fiber } = pending
+          pending = undefined
+          return Fiber.join(fiber).pipe(
+            Effect.mapError((cause) => stopped(batch.firstLine, cause)),
+            Effect.tap(() =>
+              Effect.sync(() => {
+                verdict = add(verdict, batch)
+              })
+            )
+          )
+        })
+        // One batch is stored while the next is decoded; a slower store holds the sender back.
+        const flush = Effect.fnUntraced(function*(batch: LineBatch) {
+          yield* settle
+          const fiber = yield* Effect.fork(append(batch, `${scope}:${batch.firstLine}:${batch.digest}`))
+          pending = { batch, fiber }
+        })
+        const take = (ready: ReadonlyArray<LineBatch>) => Effect.forEach(ready, flush, { discard: true })
+
+        yield* Stream.runForEach(octets, (chunk) => Effect.suspend(() => take(batches.push(splitter.push(chunk)))))
+        yield* take(batches.push(splitter.end()))
+        yield* take(batches.end())
+        yield* settle
+        return verdict
+      }).pipe(Effect.withSpan("Ingest.lines"))
+
+    return Ingest.of({ lines })
+  })
+)

@@ -1,0 +1,29 @@
+import { Context, Data, type Effect, type Option, type Redacted } from "effect"
+import type { Role } from "../schema/Permission.ts"
+import type { User, UserId, Username } from "../schema/User.ts"
+
+export class UsernameTaken extends Data.TaggedError("Users/UsernameTaken")<{ readonly username: Username }> {}
+export class UserMissing extends Data.TaggedError("Users/UserMissing")<{ readonly username: Username }> {}
+
+export interface NewUser {
+  readonly username: Username
+  readonly role: Role
+  readonly passwordHash: Redacted.Redacted
+}
+
+/** The people and programs that may sign in; usernames are compared without case. */
+export class Users extends Context.Tag("services/Users")<
+  Users,
+  {
+    readonly create: (user: NewUser) => Effect.Effect<User, UsernameTaken>
+    /** Creates the user only while there are no users at all; none where another node was first. */
+    readonly createFirst: (user: NewUser) => Effect.Effect<Option.Option<User>>
+    readonly count: Effect.Effect<number>
+    readonly list: Effect.Effect<ReadonlyArray<User>>
+    readonly get: (id: UserId) => Effect.Effect<Option.Option<User>>
+    readonly findCredentials: (
+      username: string
+    ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: Redacted.Redacted }>>
+    readonly setPassword: (username: Username, passwordHash: Redacted.Redacted) => Effect.Effect<User, UserMissing>
+  }
+>() {}
