@@ -1,7 +1,7 @@
 import { asciiLower } from "../schema/Ascii.ts"
 import type { FilterGroup, FilterRule, IpRule, NumberRule, TextRule, TimeRule } from "../schema/Filter.ts"
 import { compileRegex } from "../schema/FilterValue.ts"
-import { inRange, ipOctets, type IpRange, parseCidr } from "../schema/Ip.ts"
+import { parseCidr } from "../schema/Ip.ts"
 
 /** How the fields of a table are read from a record; an absent value is `undefined`. */
 export type FieldReaders<Record, Field extends string> = {
@@ -84,25 +84,62 @@ const quadOf = (text: string): number => {
   return quad * 256 + octet
 }
 
-const quadOfOctets = (octets: ReadonlyArray<number>): number =>
-  octets.slice(12).reduce((n, octet) => n * 256 + octet, 0)
+/** The eight groups of a canonical IPv6 address. */
+const groupsOf = (text: string): ReadonlyArray<number> => {
+  const groups = [0, 0, 0, 0, 0, 0, 0, 0]
+  let at = 0
+  let gap = -1
+  let group = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code !== 58) {
+      group = group * 16 + (code < 58 ? code - 48 : code - 87)
+    } else if (text.charCodeAt(i + 1) !== 58) {
+      groups[at++] = group
+      group = 0
+    } else {
+      if (i > 0) groups[at++] = group
+      group = 0
+      gap = at
+      i++
+    }
+  }
+  groups[at++] = group
+  if (gap < 0) return groups
+  const tail = at - gap
+  for (let i = 1; i <= tail; i++) groups[8 - i] = groups[at - i]!
+  return groups.fill(0, gap, 8 - tail)
+}
+
+const within = (value: ReadonlyArray<number>, first: ReadonlyArray<number>, last: ReadonlyArray<number>): boolean => {
+  for (let i = 0; i < 8; i++) {
+    // groups above the prefix are equal in first and last, those below it all 0 and all ones
+    if (value[i]! < first[i]! || value[i]! > last[i]!) return false
+  }
+  return true
+}
+
+const numbersOf = (octets: ReadonlyArray<number>): ReadonlyArray<number> =>
+  Array.from({ length: 8 }, (_, i) => octets[2 * i]! * 256 + octets[2 * i + 1]!)
 
 const cidrTest = (networks: ReadonlyArray<string>): Test<string> => {
-  const quads: Array<{ readonly first: number; readonly last: number }> = []
-  const ranges: Array<IpRange> = []
-  for (const network of networks) {
+  const ranges = networks.map((network) => {
     const range = parseCidr(network)!
-    if (network.includes(":")) ranges.push(range)
-    else quads.push({ first: quadOfOctets(range.first), last: quadOfOctets(range.last) })
-  }
+    return { isV6: network.includes(":"), first: numbersOf(range.first), last: numbersOf(range.last) }
+  })
+  const quads = ranges.filter(({ isV6 }) => !isV6).map(({ first, last }) => ({
+    first: first[6]! * 65_536 + first[7]!,
+    last: last[6]! * 65_536 + last[7]!
+  }))
+  const sixes = ranges.filter(({ isV6 }) => isV6)
   return (ip) => {
     if (!ip.includes(":")) {
       const quad = quadOf(ip)
       return quads.some(({ first, last }) => quad >= first && quad <= last)
     }
-    if (ranges.length === 0) return false
-    const octets = ipOctets(ip)
-    return octets !== undefined && ranges.some((range) => inRange(range, octets))
+    if (sixes.length === 0) return false
+    const groups = groupsOf(ip)
+    return sixes.some(({ first, last }) => within(groups, first, last))
   }
 }
 

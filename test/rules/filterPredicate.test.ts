@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { FastCheck as fc, Schema } from "effect"
 import type { DhcpEvent } from "../../src/schema/DhcpEvent.ts"
 import type { FilterJson, FilterRuleJson } from "../../src/schema/Filter.ts"
 import { DhcpEventFilter } from "../../src/schema/FilterFields.ts"
+import { canonicalIp, inRange, ipOctets, parseCidr } from "../../src/schema/Ip.ts"
 import { compileDhcpEventPredicate } from "../../src/services/DhcpEventPredicate.ts"
-import { dhcpEvent } from "../support/arbitraries/dhcpEvent.ts"
+import { dhcpEvent, ip } from "../support/arbitraries/dhcpEvent.ts"
 import { filterJson, ruleJson } from "../support/arbitraries/filter.ts"
 
 const compile = (json: FilterJson) => compileDhcpEventPredicate(Schema.decodeUnknownSync(DhcpEventFilter)(json))
@@ -65,6 +66,21 @@ describe("filter predicate", () => {
     assert.isTrue(matches({ field: "server_ip", op: "cidr", value: "0.0.0.0/0" }, make({ server_ip: "192.0.2.1" })))
     assert.isFalse(matches({ field: "server_ip", op: "cidr", value: "0.0.0.0/0" }, make({ server_ip: "2001:db8::1" })))
   })
+
+  it.prop(
+    "holds an address in a network as the octets say",
+    [fc.oneof(fc.ipV4(), fc.ipV6(), ip), fc.oneof(fc.ipV4(), fc.ipV6(), ip), fc.nat(128)],
+    ([near, base, bits]) => {
+      const address = canonicalIp(near)!
+      const origin = canonicalIp(bits % 2 === 0 ? near : base)!
+      const range = parseCidr(`${origin}/${origin.includes(":") ? bits : bits % 33}`)!
+      if (address === "::" || address === "0.0.0.0") return
+      assert.strictEqual(
+        matches({ field: "server_ip", op: "cidr", value: range.text }, make({ server_ip: address })),
+        address.includes(":") === origin.includes(":") && inRange(range, ipOctets(address)!)
+      )
+    }
+  )
 
   it("knows a client by its MAC, else by its DUID", () => {
     const byDuid = make({ client_mac: undefined, duid: "0002aabb" })

@@ -1,5 +1,4 @@
 import { clientOf, type DhcpEvent } from "../../schema/DhcpEvent.ts"
-import { canonicalIp } from "../../schema/Ip.ts"
 import { sqlTime } from "./SqlParams.ts"
 
 const texts = [
@@ -68,9 +67,9 @@ export const toRow = (event: DhcpEvent, batch: number, row: number): DhcpEventRo
 const mapped = "::ffff:"
 const dotted = /^::(\d+)\.(\d+)\.(\d+)\.(\d+)$/
 
-/** ClickHouse writes the addresses of ::/96 with a dotted quad, RFC 5952 doesn't. */
+/** ClickHouse writes RFC 5952 texts, save that the addresses of ::/96 end in a dotted quad. */
 const ipOf = (text: string): string => {
-  if (!text.includes(".")) return canonicalIp(text) ?? text
+  if (!text.includes(".")) return text
   if (text.startsWith(mapped)) return text.slice(mapped.length)
   const octets = dotted.exec(text)!.slice(1).map(Number)
   const group = (high: number, low: number) => (high * 256 + low).toString(16)
