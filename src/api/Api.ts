@@ -1,5 +1,6 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { Boundary } from "./Contract.ts"
+import { endpointsOf } from "./endpoints.ts"
 import { ActionsApi } from "./groups/ActionsApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
@@ -7,8 +8,7 @@ import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
 import { polish } from "./openapi.ts"
 
-/** Every endpoint of the service; the server, the derived client and the OpenAPI document are made from it. */
-export class Api extends HttpApi.make("netops")
+const groups = HttpApi.make("netops")
   .add(SignInApi)
   .add(AccountApi)
   .add(DhcpEventsApi)
@@ -17,11 +17,15 @@ export class Api extends HttpApi.make("netops")
   .add(HealthApi)
   .add(OperationsApi)
   .middleware(Boundary)
-  .annotateContext(OpenApi.annotations({
-    title: "Network Operations API",
-    version: "0.1.0",
-    description: "Management service of a network-monitoring installation centred on DHCP clients.",
-    license: { name: "Apache-2.0", identifier: "Apache-2.0" } as { readonly name: string },
-    transform: polish
-  }))
-{}
+
+/** What the declarations of all endpoints say beside their schemas. */
+export const endpoints = endpointsOf(groups)
+
+/** Every endpoint of the service; the server, the derived client and the OpenAPI document are made from it. */
+export class Api extends groups.annotateContext(OpenApi.annotations({
+  title: "Network Operations API",
+  version: "0.1.0",
+  description: "Management service of a network-monitoring installation centred on DHCP clients.",
+  license: { name: "Apache-2.0", identifier: "Apache-2.0" } as { readonly name: string },
+  transform: (spec) => polish(spec, endpoints)
+})) {}

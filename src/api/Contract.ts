@@ -1,4 +1,4 @@
-import { HttpApiMiddleware, OpenApi } from "@effect/platform"
+import { HttpApiMiddleware } from "@effect/platform"
 import { Context, Schema } from "effect"
 import type { Permission } from "../schema/Permission.ts"
 import { wire } from "./Problem.ts"
@@ -26,10 +26,7 @@ export class BodyMode extends Context.Tag("api/BodyMode")<
   { readonly mode: "optional" } | { readonly mode: "stream"; readonly contentType: string }
 >() {}
 
-export const requires = (permission: Permission): Context.Context<Requires | OpenApi.Override> =>
-  Context.make(Requires, permission).pipe(
-    Context.add(OpenApi.Override, { "x-permission": permission })
-  )
+export const requires = (permission: Permission) => Context.make(Requires, permission)
 
 export const optionalBody = Context.make(BodyMode, { mode: "optional" })
 

@@ -49,7 +49,10 @@ export class DhcpEventsApi extends HttpApiGroup.make("dhcpEvents")
       .setUrlParams(query({
         ...PageQuery,
         filter: Schema.optional(
-          Schema.parseJson(DhcpEventFilter).annotations({ description: "filter grammar as URL-encoded JSON" })
+          Schema.parseJson(DhcpEventFilter).annotations({
+            jsonSchema: { type: "string", contentMediaType: "application/json" },
+            description: "a DhcpEventFilter as URL-encoded JSON"
+          })
         ),
         start: Schema.optional(Instant.annotations({ description: "events after this time; default 24 h before end" })),
         end: Schema.optional(Instant.annotations({ description: "events up to this time; default now" })),

@@ -1,6 +1,7 @@
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Cause, Clock, Effect, Layer, Option } from "effect"
 import { Boundary } from "../../api/Contract.ts"
+import type { Endpoint } from "../../api/endpoints.ts"
 import type { AnyProblem } from "../../api/Problem.ts"
 import { MethodNotAllowed, NotFound } from "../../api/problems.ts"
 import { Ids } from "../../services/Ids.ts"
@@ -8,7 +9,7 @@ import { HttpMetrics } from "../telemetry/HttpMetrics.ts"
 import { classify, internal } from "./classify.ts"
 import { CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
 import { checkMediaType, withJsonBody } from "./jsonBody.ts"
-import { methodsFor, type Operation, operationFor } from "./Operations.ts"
+import { methodsFor, operationFor } from "./Operations.ts"
 import { problemResponse } from "./problemResponse.ts"
 
 const wellFormedId = /^[\w.-]{8,64}$/
@@ -27,7 +28,7 @@ const refuse = (url: string): { readonly problem: AnyProblem; readonly headers: 
 }
 
 /** The request as the handlers are to see it: its body read where the operation decodes one. */
-const prepare = (operation: Operation, request: HttpServerRequest.HttpServerRequest) => {
+const prepare = (operation: Endpoint, request: HttpServerRequest.HttpServerRequest) => {
   switch (operation.body) {
     case "none":
       return Effect.succeed(request)

@@ -1,10 +1,10 @@
 import { Context } from "effect"
-import type { Operation } from "./Operations.ts"
+import type { Endpoint } from "../../api/endpoints.ts"
 
 /** What the boundary knows of the request that a fiber works on; `user` is filled in by the authentication. */
 export interface RequestFacts {
   readonly id: string
-  readonly operation: Operation | undefined
+  readonly operation: Endpoint | undefined
   user: string | undefined
 }
 

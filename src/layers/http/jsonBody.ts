@@ -1,7 +1,7 @@
 import { type HttpServerError, HttpServerRequest } from "@effect/platform"
 import { Effect, Stream } from "effect"
+import type { Endpoint } from "../../api/endpoints.ts"
 import { InvalidRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from "../../api/problems.ts"
-import type { Operation } from "./Operations.ts"
 
 /** Limits of a decoded request body; streams have their own. */
 export const bodyLimits = { bytes: 1024 * 1024, depth: 64, arrival: "30 seconds" } as const
@@ -71,7 +71,7 @@ const collect = (request: HttpServerRequest.HttpServerRequest) =>
 
 /** Refuses a media type or coding that the operation does not take. */
 export const checkMediaType = (
-  operation: Operation,
+  operation: Endpoint,
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<void, UnsupportedMediaType> => {
   const [type = "", ...parameters] = (request.headers["content-type"] ?? "").toLowerCase().split(";")
@@ -101,7 +101,7 @@ export const hasBody = (request: HttpServerRequest.HttpServerRequest): boolean =
  * payloads, are refused here.
  */
 export const withJsonBody = (
-  operation: Operation,
+  operation: Endpoint,
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<HttpServerRequest.HttpServerRequest, BodyProblem | HttpServerError.RequestError> => {
   const provide = (value: unknown) =>
