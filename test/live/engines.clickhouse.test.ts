@@ -33,21 +33,47 @@ layer(ClickHouseTest)("the ClickHouse client on the embedded engine", (it) => {
   it.effect("gives nothing of a failed query to the next one", () =>
     Effect.gen(function*() {
       const clickhouse = yield* ClickHouse
-      for (let round = 0; round < 5; round++) {
-        const failed = yield* Effect.exit(clickhouse.query({
-          query: "SELECT throwIf(number = 70000) AS t FROM numbers(100000)",
-          settings: { max_block_size: "1000" }
-        }))
-        assert.isTrue(Exit.isFailure(failed))
-        const broken = clickhouse.stream({
-          query: "SELECT throwIf(number = 70000) AS t FROM numbers(100000)",
-          settings: { max_block_size: "1000" }
-        })
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(Stream.runDrain(broken))))
-        const { rows } = yield* clickhouse.query({ query: "SELECT 3 AS x" })
-        assert.deepStrictEqual(rows, [{ x: 3 }])
+      const select = "SELECT throwIf(number = 70000) AS t, repeat('x', 100) AS s FROM numbers(100000)"
+      const midway = { query: select, settings: { max_block_size: "1000", max_threads: 1 } }
+      const late = {
+        query: "SELECT number, sleepEachRow(0.001) AS s FROM numbers(100000)",
+        settings: { max_block_size: "10" },
+        timeout: "300 millis"
+      } as const
+      const failing = [
+        clickhouse.query(midway),
+        clickhouse.query(late),
+        Stream.runDrain(clickhouse.stream(midway)),
+        Stream.runDrain(clickhouse.stream(late))
+      ]
+      for (const failure of failing) {
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(failure)))
+        assert.deepStrictEqual((yield* clickhouse.query({ query: "SELECT 3 AS x" })).rows, [{ x: 3 }])
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(failure)))
         const streamed = yield* Stream.runCollect(clickhouse.stream({ query: "SELECT 4 AS x" }))
         assert.deepStrictEqual(Chunk.toReadonlyArray(streamed), [{ x: 4 }])
+      }
+    }))
+
+  it.effect("gives nothing of a failed query to the next one, bare of settings", () =>
+    Effect.gen(function*() {
+      const { origin, password, username } = new URL(inject("clickhouseUrl"))
+      const authorization = `Basic ${btoa(`${username}:${password}`)}`
+      const ask = (body: string) =>
+        Effect.promise(() =>
+          fetch(origin, { method: "POST", body, headers: { authorization } }).then(async (response) => ({
+            code: response.headers.get("x-clickhouse-exception-code"),
+            text: await response.text()
+          }))
+        )
+      for (const format of ["JSON", "JSONCompact", "TabSeparatedRaw"]) {
+        for (let round = 0; round < 3; round++) {
+          const failed = yield* ask(
+            `SELECT throwIf(number = 70000) AS t FROM numbers(100000) SETTINGS max_block_size = 1000 FORMAT ${format}`
+          )
+          assert.strictEqual(failed.code, "395")
+          assert.deepStrictEqual(yield* ask("SELECT 3 AS x FORMAT TabSeparatedRaw"), { code: null, text: "3\n" })
+        }
       }
     }))
 

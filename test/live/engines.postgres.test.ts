@@ -115,7 +115,7 @@ const pgCtl = (directory: string, ...args: ReadonlyArray<string>) =>
       "-w",
       ...args
     ]
-    const asUser = process.getuid?.() === 0 ? ["unshare", "-U", "--map-user=1000", "--map-group=1000", "--"] : []
+    const asUser = process.getuid?.() === 0 ? ["unshare", "-U", "--map-user=65534", "--map-group=65534", "--"] : []
     const [file, ...rest] = [...asUser, ...command] as [string, ...Array<string>]
     execFile(file, rest, (error) => resume(error === null ? Effect.void : Effect.die(error)))
   })

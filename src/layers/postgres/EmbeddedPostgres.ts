@@ -72,7 +72,7 @@ const running = Effect.fnUntraced(function*(cluster: Cluster) {
   )
 })
 
-const createCluster = Effect.fnUntraced(function*(cluster: Cluster) {
+const createCluster = Effect.fnUntraced(function*(cluster: Cluster, settings: Readonly<Record<string, string>>) {
   const fresh = `${cluster.data}.new`
   yield* fileStep("can't clear the data directory", () => rm(fresh, { recursive: true, force: true }))
   yield* cluster.run(cluster.initdb, [
@@ -81,7 +81,8 @@ const createCluster = Effect.fnUntraced(function*(cluster: Cluster) {
     `--pwfile=${cluster.password}`,
     "--auth=scram-sha-256",
     "--encoding=UTF8",
-    "--locale=C"
+    "--locale=C",
+    ...(settings["fsync"] === "off" ? ["--no-sync"] : [])
   ])
   // Renamed when whole: a start that was killed halfway begins anew.
   yield* fileStep("can't move the new cluster", () => rename(fresh, cluster.data))
@@ -149,7 +150,7 @@ export const embeddedPostgres = Effect.fnUntraced(
     const cluster = yield* prepare(dataDir)
     const port = yield* Effect.acquireRelease(
       Effect.gen(function*() {
-        if (!(yield* exists(cluster.data))) yield* createCluster(cluster)
+        if (!(yield* exists(cluster.data))) yield* createCluster(cluster, settings)
         // Another program may take the port before Postgres does.
         return (yield* running(cluster)) ?? (yield* Effect.retry(start(cluster, settings), { times: 2 }))
       }).pipe(Effect.catchAll(withReason(cluster))),

@@ -1,6 +1,7 @@
 import { Data, Effect } from "effect"
 import { execFile } from "node:child_process"
 import { chmod, lchown, readdir, stat } from "node:fs/promises"
+import { userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { EngineUnavailable } from "../EngineUnavailable.ts"
 
@@ -15,8 +16,9 @@ export class ToolFailed extends Data.TaggedError("ToolFailed")<{
 export type Run = (command: string, args: ReadonlyArray<string>) => Effect.Effect<string, ToolFailed>
 
 const nobody = 65534
-// Files stay root's outside; inside, root is an ordinary user. It works below directories that only root may enter.
-const userNamespace = ["unshare", "-U", "--map-user=1000", "--map-group=1000", "--"]
+// Files stay the caller's outside; inside, the caller is nobody, an ordinary user whom every system knows (initdb looks
+// its user up). It works below directories that only root may enter.
+const userNamespace = ["unshare", "-U", `--map-user=${nobody}`, `--map-group=${nobody}`, "--"]
 
 const runWith =
   (prefix: ReadonlyArray<string>, user: { readonly uid?: number; readonly gid?: number }): Run => (command, args) =>
@@ -36,14 +38,13 @@ const chownTree = async (path: string): Promise<void> => {
   for (const entry of entries) await lchown(join(entry.parentPath, entry.name), nobody, nobody)
 }
 
-const asNobody = (directory: string, probe: string) =>
-  Effect.tryPromise(async () => {
-    await chownTree(directory)
-    await chmod(dirname(directory), 0o711)
-  }).pipe(
-    Effect.zipRight(runWith([], { uid: nobody, gid: nobody })(probe, ["--version"])),
-    Effect.zipRight(runWith([], { uid: nobody, gid: nobody })("ls", [directory])),
-    Effect.as(runWith([], { uid: nobody, gid: nobody })),
+const asNobody = (directory: string, probe: string) => {
+  const run = runWith([], { uid: nobody, gid: nobody })
+  return Effect.tryPromise(() => chmod(dirname(directory), 0o711)).pipe(
+    Effect.zipRight(run(probe, ["--version"])),
+    Effect.zipRight(run("ls", ["-d", directory])),
+    Effect.zipRight(Effect.tryPromise(() => chownTree(directory))),
+    Effect.as(run),
     Effect.mapError((cause) =>
       new EngineUnavailable({
         engine: "postgres",
@@ -53,18 +54,27 @@ const asNobody = (directory: string, probe: string) =>
       })
     )
   )
+}
+
+const isNamed = () => {
+  try {
+    return userInfo().username !== ""
+  } catch {
+    return false
+  }
+}
 
 /**
- * How to run the programs of Postgres on a directory (which exists): directly, or for root in a user namespace, or
- * where that isn't permitted as nobody, who is then given the directory. `probe` is one of the programs.
+ * How to run the programs of Postgres on a directory (which exists): directly, or in a user namespace for root and for
+ * a user without a name (`docker run --user`), or where that isn't permitted, for root, as nobody, who is then given the
+ * directory. `probe` is one of the programs.
  */
 export const unprivileged = Effect.fnUntraced(function*(directory: string, probe: string) {
-  if (process.getuid?.() !== 0) return runWith([], {})
+  const direct = runWith([], {})
+  const inNamespace = runWith(userNamespace, {})
+  const probeNamespace = Effect.as(inNamespace(probe, ["--version"]), inNamespace)
+  if (process.getuid?.() !== 0) return isNamed() ? direct : yield* Effect.orElseSucceed(probeNamespace, () => direct)
   const owner = yield* Effect.promise(() => stat(directory))
   if (owner.uid === nobody) return yield* asNobody(directory, probe)
-  const inNamespace = runWith(userNamespace, {})
-  return yield* inNamespace(probe, ["--version"]).pipe(
-    Effect.as(inNamespace),
-    Effect.orElse(() => asNobody(directory, probe))
-  )
+  return yield* Effect.orElse(probeNamespace, () => asNobody(directory, probe))
 })
