@@ -66,6 +66,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
+const lowerHex = /^[0-9a-f]+$/
 const timeOfDay = /^T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 let knownDate = ""
 
@@ -78,6 +79,9 @@ const canonicalInstantFast = (text: string): string | undefined => {
   if (instant !== undefined && instant === text) knownDate = text.slice(0, 10)
   return instant
 }
+
+const canonicalDuidFast = (text: string): string | undefined =>
+  text.length >= 6 && text.length <= 260 && text.length % 2 === 0 && lowerHex.test(text) ? text : canonicalDuid(text)
 
 const canonicalIpFast = (text: string): string | undefined => isCanonicalIpv6(text) ? text : canonicalIp(text)
 
@@ -92,7 +96,6 @@ const isUnspecified = (text: string): boolean => {
   return ip === "0.0.0.0" || ip === "::"
 }
 
-const lowerHex = /^[0-9a-f]+$/
 const hexadecimal = /^(?:0x)?[0-9a-f]+$/i
 
 const transactionId = (text: string): string =>
@@ -120,7 +123,7 @@ const canonical = (kind: Kind, value: unknown): unknown => {
     case "mac":
       return canonicalMac(value)
     case "duid":
-      return canonicalDuid(value)
+      return canonicalDuidFast(value)
     case "ip":
       return canonicalIpFast(value)
     case "text":

@@ -160,6 +160,18 @@ liveSuite("capture files through tshark", ["tshark"], () => {
       })
     ))
 
+  it.effect("say what permission a live capture lacks", () =>
+    Effect.gen(function*() {
+      const prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+      const error = yield* Effect.flatMap(PacketCapture, (capture) => Stream.runDrain(capture.fromInterface("lo")))
+        .pipe(
+          Effect.provide(layerTshark({ prefix }).pipe(Layer.provide(NodeContext.layer))),
+          Effect.flip
+        )
+      assert.deepInclude(error, { _tag: "CaptureFailed", reason: "permission", from: "lo" })
+      assert.match(error.message, /"lo".*cap_net_raw/)
+    }))
+
   it.effect("name the interface that doesn't exist", () =>
     Effect.gen(function*() {
       const capture = yield* PacketCapture
