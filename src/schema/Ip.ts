@@ -1,11 +1,18 @@
 import { Schema } from "effect"
 import ipaddr from "ipaddr.js"
 
+// ipaddr.js reads the IPv4-compatible form `::192.0.2.1` (RFC 4291 section 2.5.5.1) as the v4-mapped one.
+const deprecatedCompatible = /^::\d{1,3}(?:\.\d{1,3}){3}$/
+const compatible = (text: string): string => {
+  const [a, b, c, d] = text.slice(2).split(".").map(Number) as [number, number, number, number]
+  return `::${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+}
+
 const parse = (text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
   if (text.length > 45 || text.includes("%")) return undefined
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   if (!text.includes(":") || !ipaddr.IPv6.isValid(text)) return undefined
-  const six = ipaddr.IPv6.parse(text)
+  const six = ipaddr.IPv6.parse(deprecatedCompatible.test(text) ? compatible(text) : text)
   return six.isIPv4MappedAddress() ? six.toIPv4Address() : six
 }
 

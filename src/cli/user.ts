@@ -1,0 +1,73 @@
+import { Args, Command, Options } from "@effect/cli"
+import { Console, Effect, Either, Layer, Redacted, Schema } from "effect"
+import { IdsCrypto } from "../layers/IdsCrypto.ts"
+import { PasswordsArgon2 } from "../layers/PasswordsArgon2.ts"
+import { migratePostgres, withMigrationLock } from "../layers/postgres/migrate.ts"
+import { PostgresShared } from "../layers/postgres/Postgres.ts"
+import { SessionsPg } from "../layers/postgres/SessionsPg.ts"
+import { UsersPg } from "../layers/postgres/UsersPg.ts"
+import { roles } from "../schema/Permission.ts"
+import { Password, passwordLength, Username } from "../schema/User.ts"
+import { Passwords } from "../services/Passwords.ts"
+import { Sessions } from "../services/Sessions.ts"
+import { Users } from "../services/Users.ts"
+import { CommandFailed } from "./failure.ts"
+import { secretInput } from "./secretInput.ts"
+
+const StoreLive = Layer.mergeAll(UsersPg, SessionsPg).pipe(
+  Layer.provide(Layer.effectDiscard(withMigrationLock(migratePostgres))),
+  Layer.provide(PostgresShared),
+  Layer.merge(PasswordsArgon2),
+  Layer.merge(IdsCrypto)
+)
+
+const name = Args.text({ name: "username" }).pipe(Args.withSchema(Username))
+
+const role = Options.choice("role", roles).pipe(
+  Options.withDefault("viewer"),
+  Options.withDescription("What the user may do; viewer unless given")
+)
+
+const newPassword = secretInput(`Password (${passwordLength.min} to ${passwordLength.max} characters)`).pipe(
+  Effect.filterOrFail(
+    (password) => Either.isRight(Schema.decodeEither(Password)(Redacted.value(password))),
+    () => new CommandFailed({ message: `a password has ${passwordLength.min} to ${passwordLength.max} characters` })
+  )
+)
+
+const hashed = Effect.flatMap(Effect.all([Passwords, newPassword]), ([passwords, password]) => passwords.hash(password))
+
+const add = Command.make("add", { name, role }, ({ name, role }) =>
+  Effect.gen(function*() {
+    const users = yield* Users
+    const user = yield* users.create({ username: name, role, passwordHash: yield* hashed })
+    yield* Console.log(`Created user ${user.username} (id ${user.id}, role ${user.role})`)
+  }).pipe(
+    Effect.catchTag("Users/UsernameTaken", () => new CommandFailed({ message: `there is a user ${name} already` })),
+    Effect.provide(StoreLive)
+  )).pipe(Command.withDescription("Create a user; the password is asked for, or read from standard input"))
+
+const passwd = Command.make("passwd", { name }, ({ name }) =>
+  Effect.gen(function*() {
+    const users = yield* Users
+    const sessions = yield* Sessions
+    const user = yield* users.setPassword(name, yield* hashed)
+    yield* sessions.endAll(user.id)
+    yield* Console.log(`Changed the password of ${user.username} and ended all sessions of that user`)
+  }).pipe(
+    Effect.catchTag("Users/UserMissing", () => new CommandFailed({ message: `there is no user ${name}` })),
+    Effect.provide(StoreLive)
+  )).pipe(Command.withDescription("Set a user's password and end all sessions of that user"))
+
+const list = Command.make("list", {}, () =>
+  Effect.gen(function*() {
+    const users = yield* Users
+    for (const user of yield* users.list) {
+      yield* Console.log(`${user.id}\t${user.username}\t${user.role}${user.disabled ? "\tdisabled" : ""}`)
+    }
+  }).pipe(Effect.provide(StoreLive))).pipe(Command.withDescription("List the users: id, name, role"))
+
+export const user = Command.make("user").pipe(
+  Command.withDescription("Manage users in the store itself, also while the service runs"),
+  Command.withSubcommands([add, passwd, list])
+)
