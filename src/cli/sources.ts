@@ -1,9 +1,8 @@
 import { Effect, Stream } from "effect"
-import { createReadStream, type ReadStream } from "node:fs"
-import { stat } from "node:fs/promises"
-import { createGunzip, type Gunzip } from "node:zlib"
+import { ndjsonFile } from "../layers/capture/NdjsonFile.ts"
 import { shiftEvent } from "../services/capture/shiftToNow.ts"
 import { makeLineSplitter } from "../services/NdjsonLines.ts"
+import type { CaptureFailed } from "../services/PacketCapture.ts"
 import { CommandFailed } from "./failure.ts"
 
 /** A line to send, and how much of the input is read by then. */
@@ -12,36 +11,24 @@ export interface SourceLine {
   readonly share?: number | undefined
 }
 
-const failed = (path: string) => (cause: unknown) =>
-  new CommandFailed({ message: `${path}: ${cause instanceof Error ? cause.message : String(cause)}` })
+const standardInput = Stream.fromAsyncIterable(
+  { [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array> },
+  (cause) => new CommandFailed({ message: `standard input: ${String(cause)}` })
+)
 
-const unzipped = (file: ReadStream): Gunzip => {
-  const gunzip = createGunzip()
-  file.on("error", (error) => gunzip.destroy(error))
-  return file.pipe(gunzip)
-}
-
-/** Lines of an NDJSON file, gzipped where its name ends in `.gz`, `-` for standard input. */
-export const ndjsonLines = (path: string): Stream.Stream<SourceLine, CommandFailed> =>
-  Stream.unwrap(
-    Effect.gen(function*() {
-      if (path === "-") {
-        return Stream.fromAsyncIterable(process.stdin as AsyncIterable<Uint8Array>, failed("standard input")).pipe(
-          linesOf(() => undefined)
-        )
-      }
-      const size = yield* Effect.tryPromise({ try: () => stat(path), catch: failed(path) })
-      const file = createReadStream(path, { highWaterMark: 1 << 18 })
-      const input = path.endsWith(".gz") ? unzipped(file) : file
-      return Stream.fromAsyncIterable(input as AsyncIterable<Uint8Array>, failed(path)).pipe(
-        linesOf(() => file.bytesRead / Math.max(1, size.size))
-      )
+/** Lines of an NDJSON file, also a gzipped one; `-` is standard input. */
+export const ndjsonLines = (path: string): Stream.Stream<SourceLine, CommandFailed | CaptureFailed> =>
+  Stream.suspend((): Stream.Stream<SourceLine, CommandFailed | CaptureFailed> => {
+    if (path === "-") return linesOf(() => undefined)(standardInput)
+    let read = 0
+    const octets = ndjsonFile(path, (share) => {
+      read = share
     })
-  )
+    return linesOf(() => read)(octets)
+  })
 
 const linesOf =
-  (share: () => number | undefined) =>
-  <E>(octets: Stream.Stream<Uint8Array, E>): Stream.Stream<SourceLine, E | CommandFailed> =>
+  (share: () => number | undefined) => <E>(octets: Stream.Stream<Uint8Array, E>): Stream.Stream<SourceLine, E> =>
     Stream.suspend(() => {
       const splitter = makeLineSplitter()
       const toLine = (line: ReturnType<typeof splitter.push>[number]): SourceLine => ({

@@ -52,12 +52,14 @@ export const isRequest = (type: string): boolean => requests.has(type)
 /** Longest text field of an event, in UTF-16 units. */
 export const textLengthMax = 1024
 
-const wellFormed = Schema.filter((text: string) =>
-  (!/\p{Surrogate}/u.test(text) && !text.includes("\0")) || "Expected text without NUL and lone surrogates"
-)
 const text = (description: string) =>
   Schema.optionalWith(
-    Schema.String.pipe(Schema.maxLength(textLengthMax), wellFormed).annotations({ description }),
+    Schema.String.pipe(
+      Schema.maxLength(textLengthMax),
+      Schema.filter((text) =>
+        (!/\p{Surrogate}/u.test(text) && !text.includes("\0")) || "Expected text without NUL and lone surrogates"
+      )
+    ).annotations({ description }),
     { exact: true }
   )
 const ip = (description: string) => Schema.optionalWith(Ip.annotations({ description }), { exact: true })

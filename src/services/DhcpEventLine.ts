@@ -158,7 +158,7 @@ const ownerOf = (event: Record<string, unknown>): DhcpEvent | undefined => {
   return event as DhcpEvent
 }
 
-const strict = Schema.decodeUnknownEither(DhcpEvent as unknown as Schema.Schema<DhcpEvent, DhcpEventEncoded>, {
+const strict = Schema.decodeUnknownEither(DhcpEvent, {
   errors: "all",
   onExcessProperty: "error"
 })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc, Schema } from "effect"
-import { DhcpEvent, type DhcpEventEncoded } from "../../src/schema/DhcpEvent.ts"
+import { DhcpEvent } from "../../src/schema/DhcpEvent.ts"
 import { makeAnswerMacs } from "../../src/services/capture/AnswerMacs.ts"
 import type { Datagram } from "../../src/services/capture/Datagram.ts"
 import { shiftToNow } from "../../src/services/capture/shiftToNow.ts"
@@ -209,7 +209,7 @@ describe("any octets", () => {
       )
     )
   }
-  const strict = Schema.decodeUnknownEither(DhcpEvent as unknown as Schema.Schema<DhcpEvent, DhcpEventEncoded>, {
+  const strict = Schema.decodeUnknownEither(DhcpEvent, {
     onExcessProperty: "error"
   })
 

@@ -1,7 +1,7 @@
 import { NodeStream } from "@effect/platform-node"
 import { Effect, Stream } from "effect"
 import { createReadStream } from "node:fs"
-import { open } from "node:fs/promises"
+import { open, stat } from "node:fs/promises"
 import { pipeline } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { CaptureFailed } from "../../services/PacketCapture.ts"
@@ -37,13 +37,20 @@ const isGzip = async (path: string): Promise<boolean> => {
   }
 }
 
-/** The octets of a file of event lines, unpacked as they are read if it is gzipped; memory stays flat. */
-export const ndjsonFile = (path: string): Stream.Stream<Uint8Array, CaptureFailed> =>
+/**
+ * The octets of a file of event lines, unpacked as they are read if it is gzipped; memory stays flat. `onRead` is told
+ * the share of the file that is read, from 0 to 1.
+ */
+export const ndjsonFile = (
+  path: string,
+  onRead: (share: number) => void = () => {}
+): Stream.Stream<Uint8Array, CaptureFailed> =>
   Stream.unwrap(
-    Effect.tryPromise({ try: () => isGzip(path), catch: failed(path) }).pipe(
-      Effect.map((gzip) =>
+    Effect.tryPromise({ try: () => Promise.all([isGzip(path), stat(path)]), catch: failed(path) }).pipe(
+      Effect.map(([gzip, { size }]) =>
         NodeStream.fromReadable<CaptureFailed, Uint8Array>(() => {
           const file = createReadStream(path)
+          file.on("data", () => onRead(file.bytesRead / size))
           // The callback keeps an error of the file from going unhandled; the reader sees it as the end stream's own.
           return gzip ? pipeline(file, createGunzip(), () => undefined) : file
         }, failed(path))

@@ -5,6 +5,7 @@ import { ActionId } from "../../schema/Action.ts"
 import { canonicalDuid } from "../../schema/Duid.ts"
 import { canonicalMac } from "../../schema/Mac.ts"
 import { Actions } from "../../services/Actions.ts"
+import { invalidCursor } from "./cursor.ts"
 import { idFrom } from "./ids.ts"
 
 const actionId = idFrom(ActionId, "action")
@@ -19,7 +20,7 @@ export const ActionsHttp = HttpApiBuilder.group(
         actions.list({
           ...urlParams,
           client: urlParams.client && (canonicalMac(urlParams.client) ?? canonicalDuid(urlParams.client) ?? "unknown")
-        }))
+        }).pipe(Effect.catchTag("Page/InvalidCursor", invalidCursor)))
       .handle("get", ({ path }) =>
         actionId.parse(path.id).pipe(
           Effect.flatMap(actions.get),

@@ -10,6 +10,7 @@ import { Ids } from "../../services/Ids.ts"
 import { RuleLedger } from "../../services/RuleLedger.ts"
 import { type InvalidWindow, RuleRunner } from "../../services/RuleRunner.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
+import { invalidCursor } from "./cursor.ts"
 import { idFrom } from "./ids.ts"
 
 const ruleId = idFrom(RuleId, "rule")
@@ -42,11 +43,11 @@ export const AutomationHttp = HttpApiBuilder.group(
       )
 
     return handlers
-      .handle(
-        "listRules",
-        ({ urlParams }) =>
-          Effect.map(rules.list(urlParams), (page) => ({ ...page, items: page.items.map(withWarnings) }))
-      )
+      .handle("listRules", ({ urlParams }) =>
+        rules.list(urlParams).pipe(
+          Effect.map((page) => ({ ...page, items: page.items.map(withWarnings) })),
+          Effect.catchTag("Page/InvalidCursor", invalidCursor)
+        ))
       .handle(
         "createRule",
         Effect.fnUntraced(function*({ payload }) {
@@ -115,7 +116,10 @@ export const AutomationHttp = HttpApiBuilder.group(
       )
       .handle(
         "listRuns",
-        ({ path, urlParams }) => Effect.flatMap(find(path.id), (rule) => ledger.runs(rule.id, urlParams))
+        ({ path, urlParams }) =>
+          Effect.flatMap(find(path.id), (rule) => ledger.runs(rule.id, urlParams)).pipe(
+            Effect.catchTag("Page/InvalidCursor", invalidCursor)
+          )
       )
   })
 )

@@ -7,6 +7,7 @@ import { decodeCursor } from "../../schema/Page.ts"
 import { canonicalInstant } from "../../schema/Time.ts"
 import { DhcpEvents, type EventPosition } from "../../services/DhcpEvents.ts"
 import { Ingest, type IngestStopped } from "../../services/Ingest.ts"
+import { invalidCursor } from "./cursor.ts"
 
 const day = 86_400_000
 
@@ -22,7 +23,7 @@ const positionOf = (cursor: string): Effect.Effect<EventPosition, InvalidRequest
   return typeof time === "string" && canonicalInstant(time) === time && typeof batch === "number" &&
       typeof row === "number"
     ? Effect.succeed({ event_time: time, batch, row })
-    : Effect.fail(invalid("/cursor", "Expected the `next` of a page of this list"))
+    : Effect.fail(invalidCursor())
 }
 
 const interrupted = ({ resumeLine, verdict }: IngestStopped) =>

@@ -140,6 +140,15 @@ const prepare = Effect.fnUntraced(function*(dataDir: string) {
   return { run, initdb, pgCtl: pg_ctl, home, data: join(home, "data"), password } satisfies Cluster
 })
 
+const endpoint = Effect.fnUntraced(function*(cluster: Cluster, port: number) {
+  const password = yield* fileStep("can't read the password", () => readFile(cluster.password, "utf8"))
+  return {
+    port,
+    directory: cluster.home,
+    url: (database: string) => Redacted.make(`postgres://${embeddedName}:${password}@127.0.0.1:${port}/${database}`)
+  }
+})
+
 /**
  * A Postgres of our own below a data directory, on a free port of 127.0.0.1, until the scope closes; one that a killed
  * process left running there is taken over. `url` opens a database by name as superuser; `settings` are server settings.
@@ -156,11 +165,17 @@ export const embeddedPostgres = Effect.fnUntraced(
       }).pipe(Effect.catchAll(withReason(cluster))),
       () => stop(cluster)
     )
-    const password = yield* fileStep("can't read the password", () => readFile(cluster.password, "utf8"))
-    return {
-      port,
-      directory: cluster.home,
-      url: (database: string) => Redacted.make(`postgres://${embeddedName}:${password}@127.0.0.1:${port}/${database}`)
-    }
+    return yield* endpoint(cluster, port)
   }
 )
+
+/** As `embeddedPostgres`; but where a live server of ours runs on the directory, that one, which goes on afterwards. */
+export const sharedPostgres = (dataDir: string) =>
+  embeddedPostgres(dataDir).pipe(
+    Effect.catchTag("EngineUnavailable", (inUse) =>
+      Effect.gen(function*() {
+        const cluster = yield* prepare(dataDir)
+        const port = yield* running(cluster)
+        return port === undefined ? yield* inUse : yield* endpoint(cluster, port)
+      }))
+  )

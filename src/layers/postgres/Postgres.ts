@@ -5,7 +5,7 @@ import { Config, type ConfigError, Duration, Effect, Layer, Option, Redacted } f
 import { builtins, getTypeParser } from "pg-types"
 import { DataDir, DataDirLive, type DataDirUnusable } from "../DataDir.ts"
 import { EngineUnavailable } from "../EngineUnavailable.ts"
-import { embeddedName, embeddedPostgres } from "./EmbeddedPostgres.ts"
+import { embeddedName, embeddedPostgres, sharedPostgres } from "./EmbeddedPostgres.ts"
 import { codeOf } from "./sql.ts"
 
 const connectTimeout = Duration.seconds(5)
@@ -87,9 +87,9 @@ const createDatabase = Effect.gen(function*() {
   if (found.length === 0) yield* sql`CREATE DATABASE ${sql(embeddedName)}`
 })
 
-const embedded = Effect.gen(function*() {
+const embedded = Effect.fnUntraced(function*(open: typeof sharedPostgres) {
   const dataDir = yield* DataDir
-  const server = yield* embeddedPostgres(dataDir.path)
+  const server = yield* open(dataDir.path)
   const place = `in ${server.directory} on port ${server.port}`
   const failed = (error: SqlError) =>
     new EngineUnavailable({
@@ -105,18 +105,24 @@ const embedded = Effect.gen(function*() {
     Layer.provideMerge(postgresClient(server.url(embeddedName), yield* poolSize)),
     Layer.mapError(failed)
   )
-}).pipe(Effect.provide(DataDirLive))
+}, Effect.provide(DataDirLive))
+
+const onConfigured = (open: typeof sharedPostgres): Layer.Layer<
+  PgClient.PgClient | SqlClient.SqlClient,
+  ConfigError.ConfigError | DataDirUnusable | EngineUnavailable
+> =>
+  Layer.unwrapScoped(
+    Effect.flatMap(databaseUrl, Option.match({ onNone: () => embedded(open), onSome: external }))
+  )
 
 /**
  * The one pool of the process: on `DATABASE_URL`, or on an embedded Postgres in the data directory that stops with it.
  * Fields are snake_case everywhere, so names aren't transformed.
  */
-export const PostgresLive: Layer.Layer<
-  PgClient.PgClient | SqlClient.SqlClient,
-  ConfigError.ConfigError | DataDirUnusable | EngineUnavailable
-> = Layer.unwrapScoped(
-  Effect.flatMap(databaseUrl, Option.match({ onNone: () => embedded, onSome: external }))
-)
+export const PostgresLive = onConfigured((dataDir) => embeddedPostgres(dataDir))
+
+/** The same for a short command beside the service: an embedded Postgres that runs already is used and left running. */
+export const PostgresShared = onConfigured(sharedPostgres)
 
 /** Whether Postgres answers, within 2 seconds; the failure says why not. */
 export const pingPostgres: Effect.Effect<void, EngineUnavailable, SqlClient.SqlClient> = Effect.gen(function*() {
