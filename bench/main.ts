@@ -1,0 +1,25 @@
+import { Effect } from "effect"
+import { report, type Result } from "./harness.ts"
+import { ingest } from "./ingest.ts"
+import { preview } from "./preview.ts"
+import { type Service, startService } from "./service.ts"
+
+const cases: Readonly<Record<string, (service: Service) => Promise<Result>>> = { ingest, preview }
+
+/** All cases, or those named on the command line, each beside its peer in this one run. */
+const main = Effect.scoped(
+  Effect.gen(function*() {
+    const named = process.argv.slice(2).filter((name) => name in cases)
+    const service = yield* startService
+    const results: Array<Result> = []
+    for (const name of named.length > 0 ? named : Object.keys(cases)) {
+      results.push(yield* Effect.promise(() => cases[name]!(service)))
+    }
+    yield* Effect.promise(() => report(results))
+  })
+)
+
+Effect.runPromise(main).catch((error: unknown) => {
+  process.stderr.write(`${String(error)}\n`)
+  process.exitCode = 1
+})
