@@ -1,5 +1,6 @@
 import { createClient } from "@clickhouse/client"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { RuleDraft } from "../src/schema/AutomationRule.ts"
 import { compare } from "./harness.ts"
 import type { Service } from "./service.ts"
 
@@ -24,13 +25,12 @@ export const preview = async ({ clickHouseUrl, client }: Service) => {
   const clickhouse = createClient({ url: clickHouseUrl, database: "netops", request_timeout: 300_000 })
   try {
     await clickhouse.command({ query: generate, query_params: { clients, events } })
-    const payload = {
+    const payload = Schema.decodeSync(RuleDraft)({
       name: "bench",
-      protocol: "both" as const,
-      threshold: { min_requests: 75, min_unique_ips: 2, operator: "and" as const },
+      threshold: { min_requests: 75, min_unique_ips: 2 },
       lookback_minutes: 60
-    }
-    const ask = () => Effect.runPromise(client.automation.testPreview({ payload: payload as never }))
+    })
+    const ask = () => Effect.runPromise(client.automation.testPreview({ payload }))
     const { data } = await ask()
     return await compare({
       title: `preview of a rule over ${events} events of ${clients} clients (${data.TotalCount} detected)`,

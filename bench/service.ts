@@ -42,7 +42,7 @@ export const startService = Effect.gen(function*() {
     ["PORT", String(port)],
     ["NETOPS_DATA_DIR", directory],
     ["NETOPS_ADMIN_PASSWORD", password],
-    ["NETOPS_LOG_LEVEL", "Warning"],
+    ["NETOPS_LOG_LEVEL", "WARN"],
     ["DATABASE_URL", Redacted.value(postgres.url("postgres"))],
     ["CLICKHOUSE_URL", Redacted.value(clickhouse.url)],
     ["PATH", process.env["PATH"] ?? ""]

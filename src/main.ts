@@ -1,6 +1,7 @@
 import { Layer } from "effect"
 import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
+import { DataDirLive } from "./layers/DataDir.ts"
 import { EnginesLive } from "./layers/Engines.ts"
 import { FirstAdminLive } from "./layers/FirstAdmin.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
@@ -48,7 +49,7 @@ export const ServerLive = HttpLive.pipe(
   Layer.provide(RulesLive),
   Layer.provide(StoresLive),
   Layer.provide(EnginesLive),
-  Layer.provide(NftCommand),
+  Layer.provide(Layer.provide(NftCommand, DataDirLive)),
   Layer.provide(ToolsLive),
   Layer.provide([TracingLive, LoggingLive])
 )

@@ -37,5 +37,7 @@ export const makeFetchClient = (options: ClientOptions) =>
 
 export type Client = Effect.Effect.Success<ReturnType<typeof makeClient>>
 
+/** Decode a rule from JSON with it, so that what it leaves out has its default. */
+export { RuleDraft } from "../schema/AutomationRule.ts"
 export { Api } from "./Api.ts"
 export * as Problems from "./problems.ts"

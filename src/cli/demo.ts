@@ -1,5 +1,5 @@
 import { Command, Options } from "@effect/cli"
-import { Clock, ConfigProvider, Console, Effect, Layer, Logger, LogLevel, Redacted } from "effect"
+import { Clock, ConfigProvider, Console, Effect, Layer, Logger, LogLevel, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Client, makeFetchClient } from "../api/client.ts"
 import { ServerLive } from "../main.ts"
+import { RuleDraft } from "../schema/AutomationRule.ts"
 import { type DetectedMac } from "../schema/Detection.ts"
 import { sendLines } from "./ingest.ts"
 import { ndjsonLines, shiftLinesToNow } from "./sources.ts"
@@ -35,7 +36,9 @@ const table = (rows: ReadonlyArray<DetectedMac>) =>
   ].join("\n")
 
 const rule = (name: string) =>
-  Effect.promise(() => readFile(example(`rules/${name}.json`), "utf8")).pipe(Effect.map((text) => JSON.parse(text)))
+  Effect.promise(() => readFile(example(`rules/${name}.json`), "utf8")).pipe(
+    Effect.flatMap(Schema.decodeUnknown(Schema.parseJson(RuleDraft)))
+  )
 
 const show = Effect.fn("demo.show")(function*(client: Client) {
   yield* Console.log("1. Ingest: 18 seconds of recorded Kea traffic, moved to end now")
@@ -90,7 +93,7 @@ export const demo = Command.make("demo", { once }, ({ once }) =>
       ["HOST", "127.0.0.1"],
       ["NETOPS_DATA_DIR", directory],
       ["NETOPS_ADMIN_PASSWORD", Redacted.value(password)],
-      ["NETOPS_LOG_LEVEL", "Warning"],
+      ["NETOPS_LOG_LEVEL", "WARN"],
       ["PATH", process.env["PATH"] ?? ""]
     ])
     yield* Console.log("Starting Postgres, ClickHouse (chDB) and the API in a fresh directory …\n")
