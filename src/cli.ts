@@ -19,5 +19,6 @@ const netops = Command.make("netops").pipe(
 Command.run(netops, { name: "netops", version: "0.1.0" })(process.argv).pipe(
   tellFailure,
   Effect.provide(NodeContext.layer),
-  NodeRuntime.runMain({ disableErrorReporting: false })
+  // The layer of the log says how it is written.
+  NodeRuntime.runMain({ disablePrettyLogger: true })
 )

@@ -31,10 +31,10 @@ export class Ingest extends Context.Tag("services/Ingest")<
   Ingest,
   {
     /** The same octets under the same `key` are stored once. */
-    readonly lines: <E, R>(
-      octets: Stream.Stream<Uint8Array, E, R>,
+    readonly lines: <E>(
+      octets: Stream.Stream<Uint8Array, E>,
       key?: string | undefined
-    ) => Effect.Effect<IngestVerdict, IngestStopped | E, R>
+    ) => Effect.Effect<IngestVerdict, IngestStopped | E>
   }
 >() {}
 
@@ -63,9 +63,11 @@ export const IngestLive = Layer.effect(
         : Effect.flatMap(numbers.next, (number) =>
           store.append({ number, events: batch.events, deduplicationToken: token })).pipe(Effect.retry(retries))
 
-    const lines = <E, R>(octets: Stream.Stream<Uint8Array, E, R>, key?: string) =>
+    const lines = <E>(octets: Stream.Stream<Uint8Array, E>, key?: string) =>
       Effect.gen(function*() {
         const now = yield* Clock.currentTimeMillis
+        // The stream may run in fibers of its own, whose end must not end an insert.
+        const running = yield* Effect.scope
         // Repeating an insert is safe under its token, also where the caller brings no key.
         const scope = key ?? (yield* ids.uuid)
         let verdict: IngestVerdict = { accepted: 0, rejected: 0, errors: [] }
@@ -93,7 +95,7 @@ export const IngestLive = Layer.effect(
         // One batch is stored while the next is decoded; a slower store holds the sender back.
         const flush = Effect.fnUntraced(function*(batch: LineBatch) {
           yield* settle
-          const fiber = yield* Effect.fork(append(batch, `${scope}:${batch.firstLine}:${batch.digest}`))
+          const fiber = yield* Effect.forkIn(append(batch, `${scope}:${batch.firstLine}:${batch.digest}`), running)
           pending = { batch, fiber }
         })
         const take = (ready: ReadonlyArray<LineBatch>) => Effect.forEach(ready, flush, { discard: true })
@@ -103,7 +105,7 @@ export const IngestLive = Layer.effect(
         yield* take(batches.end())
         yield* settle
         return verdict
-      }).pipe(Effect.withSpan("Ingest.lines"))
+      }).pipe(Effect.scoped, Effect.withSpan("Ingest.lines"))
 
     return Ingest.of({ lines })
   })

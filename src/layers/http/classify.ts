@@ -18,8 +18,20 @@ const pointerOf = (path: ReadonlyArray<PropertyKey>): string =>
 const withoutActual = (message: string): string => {
   const line = message.split("\n", 1)[0]!
   const actual = line.indexOf(", actual ")
-  return (actual === -1 ? line : line.slice(0, actual)).slice(0, 300)
+  const expected = (actual === -1 ? line : line.slice(0, actual)).replace(
+    "is unexpected, expected: ",
+    "Unknown field; known are "
+  )
+  return expected.slice(0, 300)
 }
+
+/** An absent value is also allowed where a field is optional; to say so of a wrong one helps nobody. */
+const isNoise = (error: Violation, all: ReadonlyArray<Violation>): boolean =>
+  error.message === "Expected undefined" &&
+  all.some((other) =>
+    other.message !== error.message &&
+    (other.pointer === error.pointer || other.pointer.startsWith(`${error.pointer}/`))
+  )
 
 /**
  * Request schemas are titled by where they apply, so a decode error that is rooted anywhere else is an answer of ours
@@ -28,14 +40,16 @@ const withoutActual = (message: string): string => {
 const fromDecode = (error: HttpApiError.HttpApiDecodeError): AnyProblem => {
   const place = rooted.exec(error.message)?.[1] as Violation["in"] | undefined
   if (place === undefined) return internal()
-  const errors = error.issues.slice(0, violationsMax).map((issue): Violation => ({
+  const all = error.issues.slice(0, 5 * violationsMax).map((issue): Violation => ({
     in: place,
     pointer: pointerOf(issue.path),
     message: withoutActual(issue.message)
   }))
+  const told = all.filter((violation) => !isNoise(violation, all))
+  const errors = told.slice(0, violationsMax)
   const first = errors[0]
   const where = first === undefined ? "" : ` at ${first.pointer === "" ? "its root" : first.pointer}: ${first.message}`
-  const more = error.issues.length > 1 ? ` (and ${error.issues.length - 1} more)` : ""
+  const more = told.length > 1 ? ` (and ${told.length - 1} more)` : ""
   return new InvalidRequest({ detail: `The ${place} is not valid${where}${more}`, errors })
 }
 

@@ -2,12 +2,12 @@ import { HttpServerResponse } from "@effect/platform"
 import { type AnyProblem, type ProblemClass, problemContentType } from "../../api/Problem.ts"
 import { IngestInterrupted, InvalidRequest, Unavailable } from "../../api/problems.ts"
 
-const legacyDetails = (problem: AnyProblem): Record<string, string> =>
-  problem instanceof InvalidRequest
-    ? Object.fromEntries(
-      problem.errors.map((error) => [error.pointer === "" ? error.in : error.pointer, error.message])
-    )
-    : {}
+const legacyDetails = (problem: AnyProblem): Record<string, string> => {
+  const details: Record<string, string> = {}
+  if (!(problem instanceof InvalidRequest)) return details
+  for (const error of problem.errors) details[error.pointer === "" ? error.in : error.pointer] ??= error.message
+  return details
+}
 
 const extraHeaders = (problem: AnyProblem): Record<string, string> => {
   if (problem.status === 401) return { "www-authenticate": "Bearer" }
