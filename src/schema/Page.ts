@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Data, Schema } from "effect"
 
 export const pageLimit = { default: 50, max: 1000 } as const
 
@@ -52,3 +52,6 @@ export const decodeCursor = (cursor: string, keys: number): ReadonlyArray<string
     return undefined
   }
 }
+
+/** The cursor is none of this list: no page before gave it as its `next`. */
+export class InvalidCursor extends Data.TaggedError("Page/InvalidCursor")<{}> {}

@@ -1,6 +1,6 @@
 import { Context, Data, type DateTime, type Effect } from "effect"
 import type { AutomationRule, RuleDraft, RuleId } from "../schema/AutomationRule.ts"
-import type { Page, PageRequest } from "../schema/Page.ts"
+import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { UserId } from "../schema/User.ts"
 
 export class RuleMissing extends Data.TaggedError("AutomationRules/RuleMissing")<{ readonly id: string }> {}
@@ -17,7 +17,7 @@ export class AutomationRules extends Context.Tag("services/AutomationRules")<
     }) => Effect.Effect<AutomationRule>
     readonly get: (id: RuleId) => Effect.Effect<AutomationRule, RuleMissing>
     /** Newest first. */
-    readonly list: (page: PageRequest) => Effect.Effect<Page<AutomationRule>>
+    readonly list: (page: PageRequest) => Effect.Effect<Page<AutomationRule>, InvalidCursor>
     readonly update: (
       id: RuleId,
       change: { readonly draft: RuleDraft; readonly by: UserId; readonly at: DateTime.Utc }
