@@ -18,7 +18,9 @@ export const RunRequest = Schema.Struct({
   dry_run: Schema.optionalWith(Schema.Boolean, { default: () => false }),
   start: Schema.optional(Instant),
   end: Schema.optional(Instant),
-  reason: Schema.optional(Schema.String.pipe(Schema.maxLength(500)))
+  reason: Schema.optional(
+    Schema.String.pipe(Schema.pattern(/^[^\0\p{Cs}]{0,500}$/u, { message: () => "Expected at most 500 characters" }))
+  )
 })
 export type RunRequest = typeof RunRequest.Type
 

@@ -1,6 +1,6 @@
-import { Context, Data, type Effect } from "effect"
-import type { Action, ActionId, ActionType } from "../schema/Action.ts"
-import type { Page, PageRequest } from "../schema/Page.ts"
+import { Context, Data, DateTime, type Effect } from "effect"
+import { Action, type ActionId, type ActionType } from "../schema/Action.ts"
+import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 
 export class ActionMissing extends Data.TaggedError("Actions/ActionMissing")<{ readonly id: string }> {}
 
@@ -10,12 +10,18 @@ export interface ActionQuery extends PageRequest {
   readonly client?: string | undefined
 }
 
+/** An action as it stands at this time: one that has run out is expired, whoever notices first. */
+export const actionAt = (action: Action, now: DateTime.Utc): Action =>
+  action.status === "active" && action.expires_at !== null && DateTime.lessThanOrEqualTo(action.expires_at, now)
+    ? new Action({ ...action, status: "expired", ended_at: action.expires_at })
+    : action
+
 /** What was decided about clients. */
 export class Actions extends Context.Tag("services/Actions")<
   Actions,
   {
     readonly get: (id: ActionId) => Effect.Effect<Action, ActionMissing>
     /** Newest first. */
-    readonly list: (query: ActionQuery) => Effect.Effect<Page<Action>>
+    readonly list: (query: ActionQuery) => Effect.Effect<Page<Action>, InvalidCursor>
   }
 >() {}

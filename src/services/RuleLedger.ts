@@ -2,7 +2,7 @@ import { Context, type DateTime, type Effect } from "effect"
 import type { ActionId, ActionSpec } from "../schema/Action.ts"
 import type { RuleId } from "../schema/AutomationRule.ts"
 import type { DetectedMac } from "../schema/Detection.ts"
-import type { Page, PageRequest } from "../schema/Page.ts"
+import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { RuleRun, RunId } from "../schema/RuleRun.ts"
 import type { RuleMissing } from "./AutomationRules.ts"
 
@@ -47,6 +47,6 @@ export class RuleLedger extends Context.Tag("services/RuleLedger")<
       conclude: (outcome: Enforced) => RuleRun
     ) => Effect.Effect<RuleRun, RuleMissing>
     /** Newest first. */
-    readonly runs: (rule: RuleId, page: PageRequest) => Effect.Effect<Page<RuleRun>>
+    readonly runs: (rule: RuleId, page: PageRequest) => Effect.Effect<Page<RuleRun>, InvalidCursor>
   }
 >() {}

@@ -1,0 +1,77 @@
+import { SqlClient } from "@effect/sql"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Effect, Layer, Option } from "effect"
+import { clientOfDetection } from "../../schema/Detection.ts"
+import type { RuleRun } from "../../schema/RuleRun.ts"
+import { clientsOf, ordersOf } from "../../services/ActionOrders.ts"
+import { RuleMissing } from "../../services/AutomationRules.ts"
+import { type Enforced, type Enforcement, RuleLedger } from "../../services/RuleLedger.ts"
+import { ledgerStatements, RunRow } from "./ledgerSql.ts"
+import { newestPage } from "./newestPage.ts"
+import { codeOf } from "./sql.ts"
+
+const isGone = (error: SqlError): boolean =>
+  codeOf(error) === "23503" &&
+  (error.cause as { readonly constraint?: unknown }).constraint === "automation_runs_rule"
+
+const isDeadlock = (error: { readonly _tag: string }): boolean =>
+  error._tag === "SqlError" && codeOf(error as SqlError) === "40P01"
+
+const defects = { SqlError: Effect.die, ParseError: Effect.die } as const
+
+export const RuleLedgerPg = Layer.effect(
+  RuleLedger,
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const statements = yield* ledgerStatements
+    const page = yield* newestPage({
+      table: "automation_runs",
+      time: "started_at",
+      row: RunRow,
+      position: ({ id, started_at }) => ({ at: started_at, id })
+    })
+
+    const act = Effect.fnUntraced(function*(enforcement: Enforcement) {
+      const { at, cooldownUntil: until, detections, rule, run } = enforcement
+      const claimed = yield* statements.claim({ rule, run, at, until, clients: clientsOf(detections) })
+      yield* statements.forgetCooldowns({ rule, at })
+      const clients = new Set(claimed.map(({ client }) => client))
+      const taken = detections.filter((detection) => clients.has(clientOfDetection(detection)))
+      const orders = ordersOf(enforcement, taken)
+      if (orders.length === 0) return { detections: taken, actionsTriggered: 0 }
+      yield* statements.endExpired(orders, at)
+      return { detections: taken, actionsTriggered: yield* statements.orderActions(orders, enforcement) }
+    })
+
+    const enforce = Effect.fnUntraced(function*(enforcement: Enforcement, conclude: (outcome: Enforced) => RuleRun) {
+      const rule = yield* statements.lockRule(enforcement.rule)
+      if (Option.isNone(rule)) return yield* new RuleMissing({ id: enforcement.rule })
+      const run = conclude(yield* act(enforcement))
+      yield* statements.insertRun(run)
+      return run
+    })
+
+    return RuleLedger.of({
+      inCooldown: (rule, at) =>
+        Effect.orDie(Effect.map(statements.inCooldown({ rule, at }), (rows) => rows.map(({ client }) => client))),
+      record: (run) =>
+        statements.insertRun(run).pipe(
+          Effect.catchIf(
+            (error) => error._tag === "SqlError" && isGone(error),
+            () => Effect.fail(new RuleMissing({ id: run.rule_id }))
+          ),
+          Effect.catchTags(defects),
+          Effect.withSpan("RuleLedger.record")
+        ),
+      enforce: (enforcement, conclude) =>
+        enforce(enforcement, conclude).pipe(
+          sql.withTransaction,
+          // Runs of different rules whose clients overlap while some of their actions run out can still cross.
+          Effect.retry({ while: isDeadlock, times: 5 }),
+          Effect.catchTags(defects),
+          Effect.withSpan("RuleLedger.enforce")
+        ),
+      runs: (rule, request) => page(sql`rule_id = ${rule}`, request)
+    })
+  })
+)

@@ -1,0 +1,4 @@
+import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
+import { batchNumbersContract } from "./BatchNumbers.ts"
+
+batchNumbersContract("memory", BatchNumbersMemory)
