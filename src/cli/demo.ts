@@ -77,7 +77,7 @@ The service keeps running:
   sign-in    user admin, password ${credentials.password}
   try        curl -s ${url}/api/automation/rules -H 'Authorization: Bearer ${token}'
 Stop it with Ctrl-C; its data directory goes with it.`)
-  yield* Effect.never
+  return yield* Effect.never
 })
 
 export const demo = Command.make("demo", { once }, ({ once }) =>
