@@ -22,7 +22,7 @@ export interface LineBatch {
 }
 
 /** Bounds of a batch: how many lines, how many characters of them. */
-export const batchLimits = { lines: 10_000, characters: 8 * 1024 * 1024, errors: 100 } as const
+export const batchLimits = { lines: 20_000, characters: 16 * 1024 * 1024, errors: 100 } as const
 
 /**
  * Cuts a stream of lines into batches. The cuts depend on nothing but the lines, so that the same stream sent again

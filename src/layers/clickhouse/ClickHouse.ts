@@ -1,5 +1,6 @@
 import { type ClickHouseClient, type ClickHouseSettings, createClient, type ResponseJSON } from "@clickhouse/client"
 import { Chunk, Config, type ConfigError, Context, Duration, Effect, Layer, Option, Redacted, Stream } from "effect"
+import { Readable } from "node:stream"
 import { DataDir, DataDirLive, type DataDirUnusable } from "../DataDir.ts"
 import { EngineUnavailable } from "../EngineUnavailable.ts"
 import { ClickHouseError, clickHouseError } from "./ClickHouseError.ts"
@@ -23,10 +24,16 @@ export interface Rows {
   readonly rowsRead: number
 }
 
-/** Rows for one insert, which ClickHouse takes as a whole or not at all up to a million. */
+/**
+ * Rows for one insert, which ClickHouse takes as a whole or not at all up to a million: as objects, or as lines of its
+ * TabSeparated format with the columns that they hold.
+ */
 export interface Insert {
   readonly table: string
-  readonly rows: ReadonlyArray<object>
+  readonly rows: ReadonlyArray<object> | {
+    readonly columns: readonly [string, ...Array<string>]
+    readonly lines: string
+  }
   /** An insert with a token seen lately is done and adds nothing: this makes repeating one safe. */
   readonly deduplicationToken?: string
   readonly settings?: ClickHouseSettings
@@ -118,12 +125,20 @@ const makeStream = (client: ClickHouseClient) => (statement: Statement): Stream.
     })
   )
 
+const contentOf = (rows: Insert["rows"]) =>
+  "lines" in rows
+    ? {
+      format: "TabSeparated" as const,
+      columns: [...rows.columns] as [string, ...Array<string>],
+      values: Readable.from([Buffer.from(rows.lines)], { objectMode: false })
+    }
+    : { format: "JSONEachRow" as const, values: rows }
+
 const makeInsert = (client: ClickHouseClient) => (insert: Insert) =>
   request(insert.timeout, (signal) =>
     client.insert({
       table: insert.table,
-      format: "JSONEachRow",
-      values: insert.rows,
+      ...contentOf(insert.rows),
       clickhouse_settings: {
         ...limits(insert.timeout),
         ...insert.settings,

@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net"
 import { type Engine, openEngine } from "./engine.ts"
 import type { Start, Started } from "./protocol.ts"
 import { serve } from "./server.ts"
+import { openSpool } from "./spool.ts"
 
 const lockSeconds = 10
 const closeSeconds = 5
@@ -30,7 +31,8 @@ const reasonOf = (error: unknown) =>
 
 const run = async (start: Start): Promise<void> => {
   const engine = await open(start.path)
-  const server = await serve(engine, start, start.port)
+  const spool = await openSpool(`${start.path}.inserts`)
+  const server = await serve(engine, spool, start, start.port)
   await report({ type: "ready", port: (server.address() as AddressInfo).port, version: engine.version })
   process.once("message", () => {
     server.close()

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { pipeline } from "node:stream/promises"
 import { createGunzip, createGzip } from "node:zlib"
 import type { Answer, Engine } from "./engine.ts"
+import type { Spool } from "./spool.ts"
 import { readStatement, type Statement } from "./statement.ts"
 
 /** Who may use the front. */
@@ -20,8 +21,11 @@ const credentials = (request: IncomingMessage, url: URL): string => {
   return `${user}:${request.headers["x-clickhouse-key"] ?? url.searchParams.get("password") ?? ""}`
 }
 
+const bodyOf = (request: IncomingMessage) =>
+  request.headers["content-encoding"] === "gzip" ? request.pipe(createGunzip()) : request
+
 const readBody = async (request: IncomingMessage): Promise<Buffer> => {
-  const source = request.headers["content-encoding"] === "gzip" ? request.pipe(createGunzip()) : request
+  const source = bodyOf(request)
   const chunks: Array<Buffer> = []
   for await (const chunk of source) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
@@ -70,7 +74,13 @@ const sendAnswer = (request: IncomingMessage, response: ServerResponse, url: URL
   else await pipeline(answer.chunks, response)
 }
 
-const handle = async (engine: Engine, expected: Buffer, request: IncomingMessage, response: ServerResponse) => {
+const handle = async (
+  engine: Engine,
+  spool: Spool,
+  expected: Buffer,
+  request: IncomingMessage,
+  response: ServerResponse
+) => {
   const url = new URL(request.url ?? "/", "http://front")
   if (url.pathname === "/ping") return void response.end("Ok.\n")
   try {
@@ -79,6 +89,15 @@ const handle = async (engine: Engine, expected: Buffer, request: IncomingMessage
     }
     const queryId = url.searchParams.get("query_id")
     if (queryId !== null) response.setHeader("x-clickhouse-query-id", queryId)
+    const query = url.searchParams.get("query")
+    if (spool.takes(query)) {
+      const rest = [...url.searchParams].filter(([name]) => name !== "query")
+      return await spool.run(
+        query,
+        bodyOf(request),
+        (insert) => engine.execute(readStatement(rest, insert), sendAnswer(request, response, url))
+      )
+    }
     const statement = await statementOf(request, url)
     if (statement.sql.trim() === "") throw new Error("Code: 62. DB::Exception: Empty query. (SYNTAX_ERROR)")
     await engine.execute(statement, sendAnswer(request, response, url))
@@ -88,10 +107,10 @@ const handle = async (engine: Engine, expected: Buffer, request: IncomingMessage
 }
 
 /** Serves the part of ClickHouse's HTTP interface that @clickhouse/client uses, on 127.0.0.1 (0: any free port). */
-export const serve = (engine: Engine, login: Login, port: number): Promise<Server> =>
+export const serve = (engine: Engine, spool: Spool, login: Login, port: number): Promise<Server> =>
   new Promise((resolve, reject) => {
     const expected = digest(`${login.user}:${login.password}`)
-    const server = createServer((request, response) => void handle(engine, expected, request, response))
+    const server = createServer((request, response) => void handle(engine, spool, expected, request, response))
     // Longer than clients keep an idle connection, so that they never write into one that is being closed.
     server.keepAliveTimeout = 60_000
     server.requestTimeout = 0
