@@ -1,0 +1,75 @@
+import { ClickHouseError as ServerError } from "@clickhouse/client"
+import { Config, Duration, Effect, Layer, Schema } from "effect"
+import type { Detector } from "../../schema/AutomationRule.ts"
+import { DetectedMac, type Window } from "../../schema/Detection.ts"
+import { type Detected, DetectionFailed, Detections } from "../../services/Detections.ts"
+import { ClickHouse } from "./ClickHouse.ts"
+import type { ClickHouseError } from "./ClickHouseError.ts"
+import { type ClientChoice, compileDetection } from "./DetectionSql.ts"
+
+const gibibyte = 1024 ** 3
+
+const positive = (name: string, fallback: number) =>
+  Config.integer(name).pipe(
+    Config.withDefault(fallback),
+    Config.validate({ message: `${name} must be a positive number of bytes`, validation: (bytes) => bytes > 0 })
+  )
+
+const limits = Config.all({
+  timeout: Config.duration("NETOPS_RULE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
+  memory: positive("NETOPS_RULE_MEMORY_BYTES", 2 * gibibyte)
+})
+
+const memoryExceeded = "241"
+
+/** Says what a user can do about it; ClickHouse's own message may tell of the installation. */
+const failure = (timeout: Duration.Duration) => (error: ClickHouseError): DetectionFailed => {
+  const failed = (message: string) => new DetectionFailed({ reason: "failed", message })
+  if (error.reason === "unreachable") {
+    return new DetectionFailed({ reason: "unreachable", message: "ClickHouse can't be reached" })
+  }
+  const narrower = "shorten lookback_minutes or narrow the filter"
+  if (error.reason === "timeout") return failed(`ran longer than ${Duration.toSeconds(timeout)} s: ${narrower}`)
+  if (error.code === memoryExceeded) return failed(`needed too much memory (code ${memoryExceeded}): ${narrower}`)
+  const type = error.cause instanceof ServerError ? ` ${error.cause.type ?? ""}`.trimEnd() : ""
+  return failed(`ClickHouse refused the query (code ${error.code}${type})`)
+}
+
+const decodeRows = Schema.decodeUnknown(Schema.Array(DetectedMac))
+
+/**
+ * Evaluates rules over the raw events, each in one query of at most `NETOPS_RULE_TIMEOUT` (30 seconds) and
+ * `NETOPS_RULE_MEMORY_BYTES` (2 GiB), from half of which on it sorts on disk.
+ */
+export const DetectionsClickHouse = Layer.effect(
+  Detections,
+  Effect.gen(function*() {
+    const clickhouse = yield* ClickHouse
+    const { memory, timeout } = yield* limits
+
+    const evaluate = Effect.fn("Detections.evaluate")(function*(rule: Detector, window: Window, choice: ClientChoice) {
+      const statement = compileDetection(rule, window, choice, rule.max_detections)
+      const answer = yield* clickhouse.query({
+        ...statement,
+        timeout,
+        settings: {
+          exact_rows_before_limit: 1,
+          max_memory_usage: String(memory),
+          max_bytes_before_external_group_by: String(Math.floor(memory / 2))
+        }
+      }).pipe(Effect.mapError(failure(timeout)))
+      const detected: Detected = {
+        rows: yield* Effect.orDie(decodeRows(answer.rows)),
+        total: answer.rowsBeforeLimit,
+        ...statement,
+        elapsedMs: answer.elapsedMs
+      }
+      return detected
+    })
+
+    return Detections.of({
+      detect: (rule, window, except) => evaluate(rule, window, { except }),
+      detectOnly: (rule, window, only) => evaluate(rule, window, { only })
+    })
+  })
+)
