@@ -2,6 +2,15 @@ import { FetchHttpClient, HttpApiBuilder, HttpApp, HttpServer } from "@effect/pl
 import type { HttpApi, HttpClient, HttpRouter } from "@effect/platform"
 import { Effect, Layer } from "effect"
 
+/** Announces the body as a socket's client would: by its length, or as chunks where that isn't known. */
+const frame = (request: Request, body: RequestInit["body"]): Request => {
+  if (body === undefined || body === null || request.headers.has("content-length")) return request
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body instanceof Uint8Array ? body.length : -1
+  if (length < 0) request.headers.set("transfer-encoding", "chunked")
+  else request.headers.set("content-length", String(length))
+  return request
+}
+
 /**
  * Serves an API to HTTP clients without a socket, in the runtime of the test itself: routing, middleware, encoding and
  * decoding are the real ones and time is the test's clock.
@@ -14,10 +23,7 @@ export const inProcess = <E, R>(
     Effect.gen(function*() {
       const runtime = yield* Effect.runtime<HttpRouter.HttpRouter.DefaultServices>()
       const handle = HttpApp.toWebHandlerRuntime(runtime)(yield* HttpApiBuilder.httpApp)
-      return ((input, init) => {
-        const request = new Request(input, init)
-        return handle(request)
-      }) as typeof globalThis.fetch
+      return ((input, init) => handle(frame(new Request(input, init), init?.body))) as typeof globalThis.fetch
     })
   ).pipe(
     Layer.provide([api, HttpApiBuilder.Router.Live, HttpApiBuilder.Middleware.layer, HttpServer.layerContext])
