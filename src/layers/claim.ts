@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Schedule } from "effect"
 import { readFile, rm, writeFile } from "node:fs/promises"
 import { EngineUnavailable } from "./EngineUnavailable.ts"
 import { processIdentity } from "./processes.ts"
@@ -33,7 +33,12 @@ export const claim = (engine: EngineUnavailable["engine"], directory: string) =>
   })
 
   return Effect.acquireRelease(
-    Effect.flatMap(processIdentity(process.pid), (self) => take(Option.getOrElse(self, () => String(process.pid)))),
+    Effect.flatMap(processIdentity(process.pid), (self) =>
+      // A holder that was killed a moment ago may take another to end.
+      Effect.retry(
+        take(Option.getOrElse(self, () => String(process.pid))),
+        Schedule.spaced("100 millis").pipe(Schedule.upTo("1 second"))
+      )),
     () => Effect.promise(() => rm(file, { force: true }))
   )
 }
