@@ -23,6 +23,16 @@ const occurrence = {
   requestId: text.annotations({ description: "equals the X-Request-ID header of the answer" })
 }
 
+/** A class that `Problem` made. */
+export interface ProblemClass {
+  readonly identifier: string
+  readonly slug: string
+  readonly spec: { readonly status: number; readonly title: string; readonly help: string }
+}
+
+/** Every declared problem type, by slug: what `/problems/{slug}` explains. */
+export const registry = new Map<string, ProblemClass>()
+
 /**
  * Declares one problem type (RFC 9457) as a yieldable error.
  *
@@ -47,6 +57,7 @@ export const Problem =
     type AllMembers = typeof members & Fields
     const Base: any = (Schema.TaggedError<Self>() as any)(tag, members)
     Object.assign(Base, { spec, slug: slugOf(tag), members })
+    registry.set(slugOf(tag), Base)
     Object.defineProperty(Base.prototype, ProblemTypeId, { value: true })
     Object.defineProperty(Base.prototype, "message", {
       configurable: true,
@@ -70,17 +81,7 @@ export interface AnyProblem {
   readonly detail: string
 }
 
-/** A class that `Problem` made. */
-export interface ProblemClass {
-  readonly identifier: string
-  readonly slug: string
-  readonly spec: { readonly status: number; readonly title: string; readonly help: string }
-}
-
 export const isProblem = (u: unknown): u is AnyProblem => typeof u === "object" && u !== null && ProblemTypeId in u
-
-/** Every declared problem type, by slug: what `/problems/{slug}` explains. */
-export const registry = new Map<string, ProblemClass>()
 
 type Members = { readonly [K in string]: Schema.Struct.Field }
 
@@ -91,7 +92,6 @@ export const wire = <Self, M extends Members>(
     readonly ast: Schema.Schema<Self>["ast"]
   }
 ): Schema.Schema<Self, Schema.Struct.Encoded<M>> => {
-  registry.set(cls.slug, cls)
   const body = Schema.Struct(cls.members as Schema.Struct.Fields)
   const names = Object.keys(cls.members)
   const make = cls as unknown as new(members: object, options: object) => Self

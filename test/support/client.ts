@@ -40,7 +40,7 @@ export const call = Effect.fnUntraced(
     const authorized = token === undefined ? full : HttpClientRequest.bearerToken(full, token)
     const response = yield* HttpClient.execute(HttpClientRequest.setHeaders(authorized, headers))
     const text = yield* response.text
-    return { status: response.status, headers: response.headers, text, json: jsonOf(text) } satisfies Answer
+    return { status: response.status, headers: response.headers, text, json: jsonOf(text) } as Answer
   },
   Effect.orDie
 )

@@ -17,6 +17,10 @@ const pointerOf = (path: ReadonlyArray<PropertyKey>): string =>
 /** What was expected, without the value that was sent instead. */
 const withoutActual = (message: string): string => {
   const line = message.split("\n", 1)[0]!
+  const target = /^Unable to decode .* into (.{1,100})$/.exec(line)?.[1]
+  if (target !== undefined) return `Expected ${target}`
+  // V8 quotes what it could not parse.
+  if (/\bJSON\b/.test(line)) return "Expected JSON"
   const actual = line.indexOf(", actual ")
   const expected = (actual === -1 ? line : line.slice(0, actual)).replace(
     "is unexpected, expected: ",
