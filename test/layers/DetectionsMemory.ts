@@ -23,7 +23,7 @@ const figuresOf = (events: ReadonlyArray<DhcpEvent>): DetectedMac => {
   const duids = events.map(({ duid }) => duid ?? "").sort()
   return {
     MAC: client_mac ?? "",
-    DUID: protocol === "dhcpv6" ? duids.at(-1)! : "",
+    DUID: protocol === "dhcpv6" || client_mac === undefined ? duids.at(-1)! : "",
     TotalRequests: events.filter(isRequestOf).length,
     UniqueIPs: new Set(addresses.filter((ip) => ip !== undefined)).size,
     Protocol: protocol

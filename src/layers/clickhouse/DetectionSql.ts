@@ -33,6 +33,14 @@ const isMac = "substring(client, 3, 1) = ':'"
 // The second hexadecimal digits in which IEEE's locally administered bit is set.
 const randomized = `(${isMac} AND substring(client, 2, 1) IN ('2', '3', '6', '7', 'a', 'b', 'e', 'f'))`
 
+// A DHCPv4 client is known by a DUID only where it has no MAC (RFC 4361).
+const dhcpv4Duid = `if(${isMac}, '', client)`
+const duidSql: Readonly<Record<Detector["protocol"], string>> = {
+  dhcpv4: dhcpv4Duid,
+  dhcpv6: "max(duid)",
+  both: `if(protocol = 'dhcpv6', max(duid), ${dhcpv4Duid})`
+}
+
 const uniqueIps = "length(arrayFilter(ip -> ip != toIPv6('::'), " +
   "groupUniqArrayArray([assigned_ip, client_ip, requested_ip])))"
 
@@ -98,9 +106,9 @@ const indent = (text: string): string => text.replaceAll("\n", "\n  ")
 const all = (conditions: ReadonlyArray<string>): string => conditions.join("\n  AND ")
 
 /**
- * The clients that a rule detects in a window: `Protocol`, `MAC`, `DUID` (a client's greatest, for DHCPv6),
- * `TotalRequests` and `UniqueIPs`, those with most requests first. Exclusion by subnet judges a client by all its
- * events of the window in the same protocol, also by those that the rule doesn't count.
+ * The clients that a rule detects in a window, those with most requests first: `Protocol`, `MAC`, `DUID` (of DHCPv6
+ * the client's greatest, of DHCPv4 only where it has no MAC), `TotalRequests` and `UniqueIPs`. Exclusion by subnet
+ * judges a client by all its events of the window in the same protocol, also by those that the rule doesn't count.
  */
 export const compileDetection = (
   rule: Detector,
@@ -143,7 +151,7 @@ export const compileDetection = (
   const source = matching
     ? `FROM matching\nWHERE ${all(outer)}`
     : `FROM dhcp_events\nWHERE ${all([where, ...outer])}`
-  const duid = { both: "if(protocol = 'dhcpv6', max(duid), '')", dhcpv4: "''", dhcpv6: "max(duid)" }[rule.protocol]
+  const duid = duidSql[rule.protocol]
   return {
     query: `${matching ? `WITH matching AS (\n  SELECT *\n  FROM dhcp_events\n  WHERE ${indent(where)}\n)\n` : ""}SELECT
   ${both ? "protocol" : `'${rule.protocol}'`} AS Protocol,
