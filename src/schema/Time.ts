@@ -12,11 +12,14 @@ export const canonicalInstant = (text: string): string | undefined => {
   const month = Number(match[2])
   const day = Number(match[3])
   if (month < 1 || month > 12 || day < 1 || day > daysOf[month - 1]! || match[4] === "24") return undefined
-  const time = Date.parse(text.toUpperCase())
+  // Without the T, V8 falls back to a parser that takes the year 99 for 1999.
+  const time = Date.parse(text.toUpperCase().replace(" ", "T"))
   if (Number.isNaN(time)) return undefined
   const year = Number(match[1])
   if (month === 2 && day === 29 && (year % 4 !== 0 || (year % 100 === 0 && year % 400 !== 0))) return undefined
-  return canonicalShape.test(text) ? text : new Date(time).toISOString()
+  if (canonicalShape.test(text)) return text
+  const utc = new Date(time).toISOString()
+  return canonicalShape.test(utc) ? utc : undefined
 }
 
 /**
