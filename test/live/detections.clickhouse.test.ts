@@ -56,8 +56,8 @@ describe("Detections on ClickHouse", () => {
         (number, all) => events.append({ number, events: all }),
         (one) => Effect.zipRight(compare(one), compare({ ...one, rule: busy(one.rule) }))
       )
-      assert.isAbove(detected.rules, 30)
-      assert.isAbove(detected.preselected, 15)
+      assert.isAbove(detected.rules, 15)
+      assert.isAbove(detected.preselected, 3)
     }).pipe(Effect.provide(live)))
 
   it.effect("counts the recorded clients as they were counted from the capture", () =>

@@ -66,8 +66,8 @@ const event = fc.tuple(
 
 /** Events of few clients, of which some send much, within `trafficLength` of the epoch, both ends included. */
 export const traffic = fc.oneof(
-  fc.array(event, { minLength: 1, maxLength: 100 }),
-  fc.array(event, { minLength: 200, maxLength: 250, size: "max" })
+  { weight: 1, arbitrary: fc.array(event, { minLength: 1, maxLength: 100 }) },
+  { weight: 3, arbitrary: fc.array(event, { minLength: 200, maxLength: 250, size: "max" }) }
 )
 
 const count = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 20, max: 30 }))
