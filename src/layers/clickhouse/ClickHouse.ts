@@ -142,7 +142,11 @@ const makeInsert = (client: ClickHouseClient) => (insert: Insert) =>
       clickhouse_settings: {
         ...limits(insert.timeout),
         ...insert.settings,
-        ...(insert.deduplicationToken === undefined ? {} : { insert_deduplication_token: insert.deduplicationToken })
+        ...(insert.deduplicationToken === undefined ? {} : {
+          insert_deduplication_token: insert.deduplicationToken,
+          // Without it the token doesn't reach the tables that materialized views write to.
+          deduplicate_blocks_in_dependent_materialized_views: 1
+        })
       },
       abort_signal: signal
     })).pipe(
