@@ -1,6 +1,10 @@
 import { Layer } from "effect"
 import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
+import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClickHouse.ts"
+import { MetricsClickHouse } from "./layers/clickhouse/MetricsClickHouse.ts"
+import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
+import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnginesLive } from "./layers/Engines.ts"
 import { FirstAdminLive } from "./layers/FirstAdmin.ts"
@@ -19,9 +23,12 @@ import { ReadinessLive } from "./layers/ReadinessLive.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
+import { FirewallIngestLive } from "./services/FirewallEvents.ts"
 import { IngestLive } from "./services/Ingest.ts"
+import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
 import { SignInLive } from "./services/SignIn.ts"
+import { TrafficSamplerLive } from "./services/TrafficSampler.ts"
 
 const StoresLive = Layer.mergeAll(
   UsersPg,
@@ -32,10 +39,22 @@ const StoresLive = Layer.mergeAll(
   BatchNumbersPg,
   DhcpEventsClickHouse,
   DetectionsClickHouse,
+  FirewallEventsClickHouse,
+  MetricsClickHouse,
+  RetentionClickHouse,
+  TrafficSamplesClickHouse,
   ReadinessLive
 )
 
-const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive, FirstAdminLive)
+const RulesLive = Layer.mergeAll(
+  SignInLive,
+  RuleRunnerLive,
+  IngestLive,
+  FirewallIngestLive,
+  MetricsAnswersLive,
+  TrafficSamplerLive,
+  FirstAdminLive
+)
 
 const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, DrainingLive)
 

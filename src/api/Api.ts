@@ -5,6 +5,9 @@ import { ActionsApi } from "./groups/ActionsApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
+import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
+import { MetricsApi } from "./groups/MetricsApi.ts"
+import { RetentionApi } from "./groups/RetentionApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
 import { polish } from "./openapi.ts"
 
@@ -14,6 +17,9 @@ const groups = HttpApi.make("netops")
   .add(DhcpEventsApi)
   .add(AutomationApi)
   .add(ActionsApi)
+  .add(FirewallEventsApi)
+  .add(MetricsApi)
+  .add(RetentionApi)
   .add(HealthApi)
   .add(OperationsApi)
   .middleware(Boundary)

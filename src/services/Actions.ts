@@ -23,5 +23,7 @@ export class Actions extends Context.Tag("services/Actions")<
     readonly get: (id: ActionId) => Effect.Effect<Action, ActionMissing>
     /** Newest first. */
     readonly list: (query: ActionQuery) => Effect.Effect<Page<Action>, InvalidCursor>
+    /** The clients that are blocked now: those with a block in force and no `allow`, which beats it; in order. */
+    readonly blockedClients: Effect.Effect<ReadonlyArray<string>>
   }
 >() {}

@@ -6,10 +6,10 @@ import type { Page } from "../schema/Page.ts"
 /** The store did not take or give events: it is out of reach or failed; trying again may help. */
 export class EventStoreFailed extends Data.TaggedError("DhcpEvents/EventStoreFailed")<{ readonly cause: unknown }> {}
 
-export interface EventBatch {
+export interface EventBatch<Event = DhcpEvent> {
   /** Number of the batch, unique and rising. */
   readonly number: number
-  readonly events: ReadonlyArray<DhcpEvent>
+  readonly events: ReadonlyArray<Event>
   /** A batch that was stored under this token before is not stored again. */
   readonly deduplicationToken?: string | undefined
 }

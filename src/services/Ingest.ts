@@ -1,6 +1,6 @@
-import { Clock, Context, Data, Duration, Effect, Fiber, Layer, Schedule, Stream } from "effect"
+import { Clock, Context, Data, Duration, Effect, type Either, Fiber, Layer, Schedule, Stream } from "effect"
 import { decodeEventLine } from "./DhcpEventLine.ts"
-import { BatchNumbers, DhcpEvents, type EventStoreFailed } from "./DhcpEvents.ts"
+import { BatchNumbers, DhcpEvents, type EventBatch, type EventStoreFailed } from "./DhcpEvents.ts"
 import { eventWindow } from "./EventWindow.ts"
 import { Ids } from "./Ids.ts"
 import { IngestBatches, type LineBatch, type RefusedLine } from "./IngestBatches.ts"
@@ -42,7 +42,7 @@ const day = Duration.toMillis("1 day")
 
 const retries = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(2))
 
-const add = (verdict: IngestVerdict, batch: LineBatch): IngestVerdict => ({
+const add = (verdict: IngestVerdict, batch: LineBatch<unknown>): IngestVerdict => ({
   accepted: verdict.accepted + batch.events.length,
   rejected: verdict.rejected + batch.rejected,
   errors: verdict.errors.length < errorsMax
@@ -50,18 +50,27 @@ const add = (verdict: IngestVerdict, batch: LineBatch): IngestVerdict => ({
     : verdict.errors
 })
 
-export const IngestLive = Layer.effect(
-  Ingest,
+/** What differs between kinds of events: how a line is read, and where its event goes. */
+export interface IngestKind<Event> {
+  readonly decodeLine: (line: string) => Either.Either<Event, string>
+  readonly append: (batch: EventBatch<Event>) => Effect.Effect<void, EventStoreFailed>
+  /** Days for which events are kept: older ones are refused. */
+  readonly retentionDays: Effect.Effect<number, EventStoreFailed>
+}
+
+/** The ingest of one kind of events. */
+export const makeIngest = <Event extends { readonly event_time: string }>(kind: IngestKind<Event>) =>
   Effect.gen(function*() {
-    const store = yield* DhcpEvents
     const numbers = yield* BatchNumbers
     const ids = yield* Ids
 
-    const append = (batch: LineBatch, token: string): Effect.Effect<void, EventStoreFailed> =>
+    const append = (batch: LineBatch<Event>, token: string): Effect.Effect<void, EventStoreFailed> =>
       batch.events.length === 0
         ? Effect.void
-        : Effect.flatMap(numbers.next, (number) =>
-          store.append({ number, events: batch.events, deduplicationToken: token })).pipe(Effect.retry(retries))
+        : Effect.flatMap(
+          numbers.next,
+          (number) => kind.append({ number, events: batch.events, deduplicationToken: token })
+        ).pipe(Effect.retry(retries))
 
     const lines = <E>(octets: Stream.Stream<Uint8Array, E>, key?: string) =>
       Effect.gen(function*() {
@@ -71,12 +80,14 @@ export const IngestLive = Layer.effect(
         // Repeating an insert is safe under its token, also where the caller brings no key.
         const scope = key ?? (yield* ids.uuid)
         let verdict: IngestVerdict = { accepted: 0, rejected: 0, errors: [] }
-        let pending: { readonly batch: LineBatch; readonly fiber: Fiber.Fiber<void, EventStoreFailed> } | undefined
+        let pending:
+          | { readonly batch: LineBatch<Event>; readonly fiber: Fiber.Fiber<void, EventStoreFailed> }
+          | undefined
 
         const stopped = (resumeLine: number, cause: unknown) => new IngestStopped({ verdict, resumeLine, cause })
-        const keptDays = yield* Effect.mapError(store.retentionDays, (cause) => stopped(1, cause))
+        const keptDays = yield* Effect.mapError(kind.retentionDays, (cause) => stopped(1, cause))
         const window = eventWindow(now, now - keptDays * day)
-        const batches = new IngestBatches(decodeEventLine, window, key !== undefined)
+        const batches = new IngestBatches(kind.decodeLine, window, key !== undefined)
         const splitter = makeLineSplitter()
 
         const settle = Effect.suspend(() => {
@@ -93,12 +104,12 @@ export const IngestLive = Layer.effect(
           )
         })
         // One batch is stored while the next is decoded; a slower store holds the sender back.
-        const flush = Effect.fnUntraced(function*(batch: LineBatch) {
+        const flush = Effect.fnUntraced(function*(batch: LineBatch<Event>) {
           yield* settle
           const fiber = yield* Effect.forkIn(append(batch, `${scope}:${batch.firstLine}:${batch.digest}`), running)
           pending = { batch, fiber }
         })
-        const take = (ready: ReadonlyArray<LineBatch>) => Effect.forEach(ready, flush, { discard: true })
+        const take = (ready: ReadonlyArray<LineBatch<Event>>) => Effect.forEach(ready, flush, { discard: true })
 
         yield* Stream.runForEach(octets, (chunk) => Effect.suspend(() => take(batches.push(splitter.push(chunk)))))
         yield* take(batches.push(splitter.end()))
@@ -107,6 +118,13 @@ export const IngestLive = Layer.effect(
         return verdict
       }).pipe(Effect.scoped, Effect.withSpan("Ingest.lines"))
 
-    return Ingest.of({ lines })
+    return { lines }
   })
+
+export const IngestLive = Layer.effect(
+  Ingest,
+  Effect.flatMap(
+    DhcpEvents,
+    ({ append, retentionDays }) => makeIngest({ decodeLine: decodeEventLine, append, retentionDays })
+  )
 )

@@ -1,6 +1,5 @@
 import { Either } from "effect"
 import { createHash, type Hash } from "node:crypto"
-import type { DhcpEvent } from "../schema/DhcpEvent.ts"
 import { type EventWindow, outsideWindow } from "./EventWindow.ts"
 import type { NdjsonLine } from "./NdjsonLines.ts"
 
@@ -11,9 +10,9 @@ export interface RefusedLine {
 }
 
 /** Lines that are stored together. */
-export interface LineBatch {
+export interface LineBatch<Event> {
   readonly firstLine: number
-  readonly events: ReadonlyArray<DhcpEvent>
+  readonly events: ReadonlyArray<Event>
   readonly rejected: number
   /** The first refused lines of the batch. */
   readonly errors: ReadonlyArray<RefusedLine>
@@ -28,19 +27,19 @@ export const batchLimits = { lines: 20_000, characters: 16 * 1024 * 1024, errors
  * Cuts a stream of lines into batches. The cuts depend on nothing but the lines, so that the same stream sent again
  * gives the same batches.
  */
-export class IngestBatches {
-  readonly #decode: (line: string) => Either.Either<DhcpEvent, string>
+export class IngestBatches<Event extends { readonly event_time: string }> {
+  readonly #decode: (line: string) => Either.Either<Event, string>
   readonly #window: EventWindow
   readonly #digests: boolean
   #firstLine = 1
   #lastLine = 0
   #characters = 0
   #rejected = 0
-  #events: Array<DhcpEvent> = []
+  #events: Array<Event> = []
   #errors: Array<RefusedLine> = []
   #hash: Hash | undefined
 
-  constructor(decode: (line: string) => Either.Either<DhcpEvent, string>, window: EventWindow, digests: boolean) {
+  constructor(decode: (line: string) => Either.Either<Event, string>, window: EventWindow, digests: boolean) {
     this.#decode = decode
     this.#window = window
     this.#digests = digests
@@ -62,7 +61,7 @@ export class IngestBatches {
     this.#events.push(decoded.right)
   }
 
-  #cut(): LineBatch {
+  #cut(): LineBatch<Event> {
     const batch = {
       firstLine: this.#firstLine,
       events: this.#events,
@@ -80,8 +79,8 @@ export class IngestBatches {
   }
 
   /** Takes lines in order, gives the batches that they complete. */
-  push(lines: ReadonlyArray<NdjsonLine>): ReadonlyArray<LineBatch> {
-    const ready: Array<LineBatch> = []
+  push(lines: ReadonlyArray<NdjsonLine>): ReadonlyArray<LineBatch<Event>> {
+    const ready: Array<LineBatch<Event>> = []
     for (const line of lines) {
       this.#judge(line)
       this.#lastLine = line.number
@@ -93,7 +92,7 @@ export class IngestBatches {
   }
 
   /** The last batch, none where no line is left. */
-  end(): ReadonlyArray<LineBatch> {
+  end(): ReadonlyArray<LineBatch<Event>> {
     return this.#lastLine >= this.#firstLine ? [this.#cut()] : []
   }
 }

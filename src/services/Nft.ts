@@ -22,6 +22,13 @@ export interface NftTargetName {
   readonly name: string
 }
 
+/** A named counter, with what it has counted since it was made or reset. */
+export interface NftCounter {
+  readonly name: string
+  readonly packets: number
+  readonly bytes: number
+}
+
 /** The packet filter of one network namespace, spoken to in libnftables JSON. */
 export class Nft extends Context.Tag("services/Nft")<
   Nft,
@@ -33,6 +40,10 @@ export class Nft extends Context.Tag("services/Nft")<
     readonly probe: Effect.Effect<void, NftUnavailable>
     /** The whole running ruleset in list order, without `metainfo`. */
     readonly list: Effect.Effect<ReadonlyArray<NftObject>, NftUnavailable>
+    /** The named counters of a table: none where there is no such table. */
+    readonly counters: (
+      table: { readonly family: string; readonly name: string }
+    ) => Effect.Effect<ReadonlyArray<NftCounter>, NftUnavailable>
     /** The whole running ruleset as text without handles and counter values: equal texts mean equal rulesets. */
     readonly listText: Effect.Effect<string, NftUnavailable>
     /** The verdict on a transaction, which isn't committed. */

@@ -1,4 +1,5 @@
 import { DateTime, Effect, Layer } from "effect"
+import type { ActionType } from "../../src/schema/Action.ts"
 import { actionAt, ActionMissing, Actions } from "../../src/services/Actions.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
 
@@ -19,6 +20,15 @@ export const ActionsMemory = Layer.effect(
             (query.client === undefined || action.client === query.client)
           )
           return newestOf(found, query, ({ created_at, id }) => ({ at: created_at, id }))
-        })
+        }),
+      blockedClients: Effect.map(DateTime.now, (now) => {
+        const inForce = [...actions.values()].map((action) => actionAt(action, now)).filter(({ status }) =>
+          status === "active"
+        )
+        const clients = (type: ActionType) =>
+          new Set(inForce.filter((action) => action.type === type).map(({ client }) => client))
+        const allowed = clients("allow")
+        return [...clients("block")].filter((client) => !allowed.has(client)).sort()
+      })
     }))
 ).pipe(Layer.provide(AutomationStateMemory))

@@ -1,6 +1,6 @@
 import { Clock, Effect, Layer, Ref } from "effect"
 import type { NftCommandObject } from "../../src/schema/Nftables.ts"
-import { Nft, NftRejected } from "../../src/services/Nft.ts"
+import { Nft, type NftCounter, NftRejected } from "../../src/services/Nft.ts"
 import { Refused } from "./nftElements.ts"
 import { emptyModel, execute, expire, listModel, type Model } from "./nftModel.ts"
 
@@ -37,6 +37,16 @@ export const NftMemory = Layer.effect(
       version: Effect.succeed("memory"),
       probe: Effect.void,
       list,
+      counters: ({ family, name }) =>
+        Effect.map(list, (objects) =>
+          objects.flatMap((object) => {
+            const counter = object["counter"] as
+              | (NftCounter & { readonly family: string; readonly table: string })
+              | undefined
+            return counter === undefined || counter.family !== family || counter.table !== name
+              ? []
+              : [{ name: counter.name, packets: counter.packets, bytes: counter.bytes }]
+          })),
       listText: Effect.map(
         list,
         (objects) =>

@@ -7,7 +7,9 @@ import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { HttpMetricsProm } from "../../src/layers/telemetry/HttpMetrics.ts"
 import { type Role, roles } from "../../src/schema/Permission.ts"
 import { Username } from "../../src/schema/User.ts"
+import { FirewallIngestLive } from "../../src/services/FirewallEvents.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
+import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
 import { SignInLive } from "../../src/services/SignIn.ts"
@@ -18,8 +20,10 @@ import { AutomationStateMemory } from "../layers/AutomationState.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import { FirewallEventsMemory, MetricsMemory, ObservedMemory } from "../layers/MetricsMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
+import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
@@ -38,14 +42,17 @@ export const MemoryPorts = Layer.mergeAll(
   BatchNumbersMemory,
   DhcpEventsMemory,
   DetectionsMemory,
+  FirewallEventsMemory,
+  MetricsMemory,
+  RetentionMemory,
   ReadinessMemory,
   HttpMetricsProm,
   DrainingLive
-).pipe(Layer.provideMerge(EventMemory.layer))
+).pipe(Layer.provideMerge(Layer.merge(EventMemory.layer, ObservedMemory.layer)))
 
 export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
-const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive)
+const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive, FirewallIngestLive, MetricsAnswersLive)
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))

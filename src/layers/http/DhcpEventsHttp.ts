@@ -1,13 +1,13 @@
 import { HttpApiBuilder } from "@effect/platform"
 import { Clock, DateTime, Effect } from "effect"
 import { Api } from "../../api/Api.ts"
-import { CurrentUser } from "../../api/Auth.ts"
-import { IngestInterrupted, InvalidRequest } from "../../api/problems.ts"
+import { InvalidRequest } from "../../api/problems.ts"
 import { decodeCursor } from "../../schema/Page.ts"
 import { canonicalInstant } from "../../schema/Time.ts"
 import { DhcpEvents, type EventPosition } from "../../services/DhcpEvents.ts"
-import { Ingest, type IngestStopped } from "../../services/Ingest.ts"
+import { Ingest } from "../../services/Ingest.ts"
 import { invalidCursor } from "./cursor.ts"
+import { ingestStream } from "./ingestStream.ts"
 
 const day = 86_400_000
 
@@ -26,14 +26,6 @@ const positionOf = (cursor: string): Effect.Effect<EventPosition, InvalidRequest
     : Effect.fail(invalidCursor())
 }
 
-const interrupted = ({ resumeLine, verdict }: IngestStopped) =>
-  new IngestInterrupted({
-    detail: `The store failed at line ${resumeLine}; ${verdict.accepted} events before it are stored`,
-    accepted: verdict.accepted,
-    rejected: verdict.rejected,
-    resume_line: resumeLine
-  })
-
 export const DhcpEventsHttp = HttpApiBuilder.group(
   Api,
   "dhcpEvents",
@@ -41,18 +33,7 @@ export const DhcpEventsHttp = HttpApiBuilder.group(
     const ingest = yield* Ingest
     const events = yield* DhcpEvents
     return handlers
-      .handleRaw(
-        "ingest",
-        Effect.fnUntraced(function*({ headers, request }) {
-          const user = yield* CurrentUser
-          const key = headers["idempotency-key"]
-          return yield* ingest.lines(request.stream, key === undefined ? undefined : `${user.id}:${key}`).pipe(
-            Effect.tapErrorTag("Ingest/IngestStopped", ({ cause }) => Effect.logWarning("ingest stopped", cause)),
-            Effect.catchTag("Ingest/IngestStopped", interrupted),
-            Effect.catchTag("RequestError", Effect.die)
-          )
-        })
-      )
+      .handleRaw("ingest", ingestStream(ingest))
       .handle(
         "list",
         Effect.fnUntraced(function*({ urlParams }) {

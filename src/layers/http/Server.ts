@@ -7,8 +7,11 @@ import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
+import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
 import { DrainOnClose } from "./Listener.ts"
+import { MetricsHttp } from "./MetricsHttp.ts"
 import { documentPaths } from "./Operations.ts"
+import { RetentionHttp } from "./RetentionHttp.ts"
 import { HealthHttp, OperationsHttp } from "./SystemHttp.ts"
 
 /** The API with its handlers; what is left to provide is exactly the service tags. */
@@ -19,6 +22,9 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     DhcpEventsHttp,
     AutomationHttp,
     ActionsHttp,
+    FirewallEventsHttp,
+    MetricsHttp,
+    RetentionHttp,
     HealthHttp,
     OperationsHttp
   ]),

@@ -15,6 +15,12 @@ const processesMax = 8
 const messagesMax = 20
 const messageMaxLength = 500
 
+const Counter = Schema.Struct({ name: Schema.String, packets: Schema.Number, bytes: Schema.Number })
+const decodeCounters = Schema.decode(
+  Schema.parseJson(Schema.Struct({ nftables: Schema.Array(Schema.Struct({ counter: Schema.optional(Counter) })) }))
+)
+const noSuchTable = /No such file or directory/
+
 const unavailable = (reason: string) => new NftUnavailable({ reason })
 
 /** nft's messages about a transaction; the positions it prints in JSON mode are all zero and say nothing. */
@@ -87,6 +93,17 @@ const make = Effect.gen(function*() {
       Effect.catchTag("ParseError", () => unavailable("nft listed what isn't libnftables JSON")),
       Effect.withSpan("Nft.list")
     ),
+    counters: ({ family, name }) =>
+      Effect.gen(function*() {
+        const result = yield* processes.withPermits(1)(run("-j", "list", "counters", "table", family, name))
+        if (result.code !== 0 && noSuchTable.test(result.stderr)) return []
+        if (result.code !== 0) return yield* unavailable(messagesOf(result).join("; "))
+        const { nftables } = yield* decodeCounters(result.stdout)
+        return nftables.flatMap(({ counter }) => counter === undefined ? [] : [counter])
+      }).pipe(
+        Effect.catchTag("ParseError", () => unavailable("nft listed what isn't libnftables JSON")),
+        Effect.withSpan("Nft.counters")
+      ),
     listText: read("-s", "list", "ruleset").pipe(Effect.withSpan("Nft.listText")),
     check: (commands) =>
       transact(["-c"], commands).pipe(

@@ -1,7 +1,7 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import type { Fragment } from "@effect/sql/Statement"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { Action, ActionId, ActionOrigin } from "../../schema/Action.ts"
+import { Action, ActionId, ActionOrigin, type ActionType } from "../../schema/Action.ts"
 import { actionAt, ActionMissing, type ActionQuery, Actions } from "../../services/Actions.ts"
 import { newestPage } from "./newestPage.ts"
 import { Timestamp } from "./sql.ts"
@@ -56,6 +56,18 @@ export const ActionsPg = Layer.effect(
         ...(client === undefined ? [] : [sql`client = ${client}`])
       ])
 
+    const selectBlocked = SqlSchema.findAll({
+      Request: Schema.DateFromSelf,
+      Result: Schema.Struct({ client: Schema.String }),
+      execute: (now) => {
+        const inForce = (type: ActionType) => sql`type = ${type} AND ${hasStatus("active", now)}`
+        return sql`
+          SELECT DISTINCT client FROM actions WHERE ${inForce("block")}
+          EXCEPT SELECT client FROM actions WHERE ${inForce("allow")}
+          ORDER BY client COLLATE "C"`
+      }
+    })
+
     return Actions.of({
       get: Effect.fn("Actions.get")(function*(id) {
         const row = yield* Effect.orDie(selectOne(id))
@@ -67,7 +79,13 @@ export const ActionsPg = Layer.effect(
         const now = yield* DateTime.now
         const found = yield* page(matches(query, DateTime.toDateUtc(now)), query)
         return { ...found, items: found.items.map((row) => actionAt(toDomain(row), now)) }
-      })
+      }),
+      blockedClients: DateTime.now.pipe(
+        Effect.flatMap((now) => selectBlocked(DateTime.toDateUtc(now))),
+        Effect.map((rows) => rows.map(({ client }) => client)),
+        Effect.orDie,
+        Effect.withSpan("Actions.blockedClients")
+      )
     })
   })
 )

@@ -1,0 +1,34 @@
+import { Context, Effect, Layer, type Stream } from "effect"
+import type { FirewallEvent } from "../schema/FirewallEvent.ts"
+import type { EventBatch, EventStoreFailed } from "./DhcpEvents.ts"
+import { decodeFirewallEventLine } from "./FirewallEventLine.ts"
+import { type IngestStopped, type IngestVerdict, makeIngest } from "./Ingest.ts"
+
+/** What firewalls logged. */
+export class FirewallEvents extends Context.Tag("services/FirewallEvents")<
+  FirewallEvents,
+  {
+    readonly append: (batch: EventBatch<FirewallEvent>) => Effect.Effect<void, EventStoreFailed>
+    /** Days for which events are kept. */
+    readonly retentionDays: Effect.Effect<number, EventStoreFailed>
+  }
+>() {}
+
+/** Takes streams of firewall events as `Ingest` takes those of DHCP. */
+export class FirewallIngest extends Context.Tag("services/FirewallIngest")<
+  FirewallIngest,
+  {
+    readonly lines: <E>(
+      octets: Stream.Stream<Uint8Array, E>,
+      key?: string | undefined
+    ) => Effect.Effect<IngestVerdict, IngestStopped | E>
+  }
+>() {}
+
+export const FirewallIngestLive = Layer.effect(
+  FirewallIngest,
+  Effect.flatMap(
+    FirewallEvents,
+    ({ append, retentionDays }) => makeIngest({ decodeLine: decodeFirewallEventLine, append, retentionDays })
+  )
+)
