@@ -5,6 +5,7 @@ import { ActionsApi } from "./groups/ActionsApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
+import { FirewallApi } from "./groups/FirewallApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
 import { polish } from "./openapi.ts"
 
@@ -14,6 +15,7 @@ const groups = HttpApi.make("netops")
   .add(DhcpEventsApi)
   .add(AutomationApi)
   .add(ActionsApi)
+  .add(FirewallApi)
   .add(HealthApi)
   .add(OperationsApi)
   .middleware(Boundary)

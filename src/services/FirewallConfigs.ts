@@ -55,6 +55,13 @@ export interface FirewallState {
   readonly pending: { readonly guard: string; readonly deadline: DateTime.Utc; readonly previous: Applied } | null
 }
 
+/** The tables that a configuration has in the kernel, may have, or may get back. */
+export const ownedBy = ({ applied, intent, pending }: FirewallState): ReadonlyArray<string> => [
+  ...applied.tables,
+  ...intent?.tables ?? [],
+  ...pending?.previous.tables ?? []
+]
+
 export interface FirewallStanding extends FirewallState {
   readonly id: FirewallConfigId
   readonly name: string

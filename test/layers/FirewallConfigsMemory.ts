@@ -7,6 +7,7 @@ import {
   type FirewallState,
   type FirewallVersion,
   notApplied,
+  ownedBy,
   TableOwned
 } from "../../src/services/FirewallConfigs.ts"
 import { newestOf } from "./AutomationState.ts"
@@ -26,8 +27,6 @@ const revisionOf = (version: number, { at, by, checksum, draft }: FirewallVersio
   created_by: by,
   created_at: at
 })
-
-const owned = ({ applied, intent }: FirewallState) => [...applied.tables, ...intent?.tables ?? []]
 
 export const FirewallConfigsMemory = Layer.effect(
   FirewallConfigs,
@@ -107,8 +106,8 @@ export const FirewallConfigsMemory = Layer.effect(
       settle: (id, state) =>
         Effect.flatMap(find(id), (stored) => {
           const taken = [...configs.values()].filter((other) => other.id !== id)
-            .flatMap((other) => owned(other.state).map((table) => ({ table, owner: other.id })))
-            .filter(({ table }) => owned(state).includes(table))
+            .flatMap((other) => ownedBy(other.state).map((table) => ({ table, owner: other.id })))
+            .filter(({ table }) => ownedBy(state).includes(table))
             .sort((a, b) => a.table < b.table ? -1 : 1)[0]
           if (taken !== undefined) return Effect.fail(new TableOwned(taken))
           stored.state = state

@@ -7,6 +7,7 @@ import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
+import { FirewallHttp } from "./FirewallHttp.ts"
 import { DrainOnClose } from "./Listener.ts"
 import { documentPaths } from "./Operations.ts"
 import { HealthHttp, OperationsHttp } from "./SystemHttp.ts"
@@ -19,6 +20,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     DhcpEventsHttp,
     AutomationHttp,
     ActionsHttp,
+    FirewallHttp,
     HealthHttp,
     OperationsHttp
   ]),

@@ -13,6 +13,7 @@ import {
   FirewallConfigs,
   type FirewallStanding,
   type FirewallVersion,
+  ownedBy,
   TableOwned
 } from "../../services/FirewallConfigs.ts"
 import { newestPage } from "./newestPage.ts"
@@ -197,7 +198,7 @@ export const FirewallConfigsPg = Layer.effect(
       standings: Effect.map(Effect.orDie(selectStandings()), (rows) => rows.map(toStanding)),
       settle: Effect.fn("FirewallConfigs.settle")(function*(id, state) {
         const document = yield* Effect.orDie(encodeDocument(state))
-        const tables = [...new Set([...state.applied.tables, ...state.intent?.tables ?? []])]
+        const tables = [...new Set(ownedBy(state))]
         yield* sql.withTransaction(Effect.gen(function*() {
           const owner = yield* selectOwner({ id, tables })
           if (Option.isSome(owner)) {
