@@ -7,6 +7,7 @@ import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { HttpMetricsProm } from "../../src/layers/telemetry/HttpMetrics.ts"
 import { type Role, roles } from "../../src/schema/Permission.ts"
 import { Username } from "../../src/schema/User.ts"
+import { FirewallLive } from "../../src/services/FirewallLive.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
@@ -18,6 +19,9 @@ import { AutomationStateMemory } from "../layers/AutomationState.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import { FirewallConfigsMemory } from "../layers/FirewallConfigsMemory.ts"
+import { FirewallGuardMemory } from "../layers/FirewallGuardMemory.ts"
+import { NftMemory } from "../layers/NftMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
@@ -39,13 +43,15 @@ export const MemoryPorts = Layer.mergeAll(
   DhcpEventsMemory,
   DetectionsMemory,
   ReadinessMemory,
+  FirewallConfigsMemory,
+  Layer.provideMerge(FirewallGuardMemory, NftMemory),
   HttpMetricsProm,
   DrainingLive
 ).pipe(Layer.provideMerge(EventMemory.layer))
 
 export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
-const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive)
+const RulesLive = Layer.mergeAll(Layer.orDie(FirewallLive), SignInLive, RuleRunnerLive, IngestLive)
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))

@@ -80,7 +80,9 @@ export const normalTables = (commands: ReadonlyArray<unknown>): ReadonlyMap<stri
       const chain = String(body["chain"])
       const rules = table.rules.get(chain) ?? []
       table.rules.set(chain, rules)
-      rules.push(shortest({ expr: listOf(body["expr"]).map(withoutEmptyCounter), comment: body["comment"] }))
+      rules.push(
+        shortest({ expr: listOf(body["expr"]).map(shortest).map(withoutEmptyCounter), comment: body["comment"] })
+      )
       continue
     }
     if (kind !== "element") {
