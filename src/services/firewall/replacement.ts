@@ -75,6 +75,15 @@ const fits = (running: Parts, wanted: Parts): boolean =>
     return next === undefined || sameDefinition(body, next.body)
   })
 
+const noParts: Parts = { table: {}, chains: new Map(), sets: new Map(), others: new Map() }
+
+/** Whether what is kept of each kind leads in the order that is wanted, so that the rest can follow it. */
+const ordered = (running: Parts, wanted: Parts): boolean =>
+  (["chains", "sets", "others"] as const).every((kind) => {
+    const kept = [...wanted[kind].keys()].map((name) => running[kind].has(name))
+    return kept.lastIndexOf(true) === kept.filter((keeps) => keeps).length - 1
+  })
+
 /** Empties a table, keeping what the ruleset declares again as it is now, and removes the rest. */
 const emptied = (key: string, running: Parts, wanted: Parts): ReadonlyArray<Json> => {
   const { family, name: table } = tableBody(key)
@@ -101,12 +110,17 @@ const emptied = (key: string, running: Parts, wanted: Parts): ReadonlyArray<Json
 /**
  * The transaction that replaces the tables of a ruleset, and `removed` ones, in what `running` lists (elements aren't
  * needed): in place where that is possible, so that no packet meets a table half made; else anew. On a ruleset without
- * these tables it is exactly the ruleset's own commands. `anew` is for what nft refuses in place.
+ * these tables it is exactly the ruleset's own commands. A table that stays keeps its place in the list; `anew` takes
+ * it away as a whole, for what nft refuses otherwise. `exact` also keeps the order of what is in the tables.
  */
 export const replacement = (
   running: ReadonlyArray<unknown>,
   commands: ReadonlyArray<Json>,
-  { anew = false, removed = [] }: { readonly anew?: boolean; readonly removed?: ReadonlyArray<string> } = {}
+  { anew = false, exact = false, removed = [] }: {
+    readonly anew?: boolean
+    readonly exact?: boolean
+    readonly removed?: ReadonlyArray<string>
+  } = {}
 ): Replacement => {
   const before = partsOf(declarations(running))
   const after = partsOf(declarations(commands))
@@ -116,8 +130,13 @@ export const replacement = (
     const [present, wanted] = [before.get(key), after.get(key)]
     if (present === undefined) continue
     const { family, name: table } = tableBody(key)
-    const inPlace = !anew && wanted !== undefined && fits(present, wanted)
-    preparation.push(...(inPlace ? emptied(key, present, wanted) : [{ delete: { table: { family, name: table } } }]))
+    const stays = !anew && wanted !== undefined && wanted.table["flags"] === undefined
+    const inPlace = stays && fits(present, wanted) && (!exact || ordered(present, wanted))
+    preparation.push(
+      ...stays
+        ? emptied(key, present, inPlace ? wanted : noParts)
+        : [{ delete: { table: { family, name: table } } }]
+    )
     for (const [chain, body] of wanted?.chains ?? []) {
       const kept = inPlace && present.chains.has(chain)
       if (isBase(body) && body["policy"] === "drop" && !kept) bridged.push({ family, table, chain })
@@ -164,7 +183,9 @@ export const restoration = (
       ...tables.filter((table) => !tablesIn(replaced).has(table)).map((table) => ({
         add: { table: tableBody(table) }
       })),
-      ...replacement(replaced, wanted, { removed: tables }).commands.filter((command) => !isBridge(command))
+      ...replacement(replaced, wanted, { exact: true, removed: tables }).commands.filter((command) =>
+        !isBridge(command)
+      )
     ],
     anew: [...anew, ...wanted]
   }
