@@ -11,11 +11,14 @@ import { FirstAdminLive } from "./layers/FirstAdmin.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
 import { ApiLive, HttpLive } from "./layers/http/Server.ts"
 import { IdsCrypto } from "./layers/IdsCrypto.ts"
+import { FirewallUpkeep } from "./layers/nft/FirewallUpkeep.ts"
+import { GuardProcess } from "./layers/nft/GuardProcess.ts"
 import { NftCommand } from "./layers/nft/NftCommand.ts"
 import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
+import { FirewallConfigsPg } from "./layers/postgres/FirewallConfigsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
@@ -24,6 +27,7 @@ import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
 import { FirewallIngestLive } from "./services/FirewallEvents.ts"
+import { FirewallLive } from "./services/FirewallLive.ts"
 import { IngestLive } from "./services/Ingest.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
@@ -36,6 +40,7 @@ const StoresLive = Layer.mergeAll(
   AutomationRulesPg,
   RuleLedgerPg,
   ActionsPg,
+  FirewallConfigsPg,
   BatchNumbersPg,
   DhcpEventsClickHouse,
   DetectionsClickHouse,
@@ -47,6 +52,7 @@ const StoresLive = Layer.mergeAll(
 )
 
 const RulesLive = Layer.mergeAll(
+  Layer.provideMerge(FirewallUpkeep, FirewallLive),
   SignInLive,
   RuleRunnerLive,
   IngestLive,
@@ -68,7 +74,7 @@ export const ServerLive = HttpLive.pipe(
   Layer.provide(RulesLive),
   Layer.provide(StoresLive),
   Layer.provide(EnginesLive),
-  Layer.provide(Layer.provide(NftCommand, DataDirLive)),
+  Layer.provide(Layer.provide(Layer.merge(NftCommand, GuardProcess), DataDirLive)),
   Layer.provide(ToolsLive),
   Layer.provide([TracingLive, LoggingLive])
 )

@@ -5,6 +5,7 @@ import { ActionsApi } from "./groups/ActionsApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
+import { FirewallApi } from "./groups/FirewallApi.ts"
 import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
 import { MetricsApi } from "./groups/MetricsApi.ts"
 import { RetentionApi } from "./groups/RetentionApi.ts"
@@ -20,6 +21,7 @@ const groups = HttpApi.make("netops")
   .add(FirewallEventsApi)
   .add(MetricsApi)
   .add(RetentionApi)
+  .add(FirewallApi)
   .add(HealthApi)
   .add(OperationsApi)
   .middleware(Boundary)

@@ -26,6 +26,11 @@ export class BodyMode extends Context.Tag("api/BodyMode")<
   { readonly mode: "optional" } | { readonly mode: "stream"; readonly contentType: string }
 >() {}
 
+/** Bytes that an endpoint takes as its body, where that is other than the usual. */
+export class BodyLimit extends Context.Tag("api/BodyLimit")<BodyLimit, number>() {}
+
+export const bodyLimit = (bytes: number) => Context.make(BodyLimit, bytes)
+
 export const requires = (permission: Permission) => Context.make(Requires, permission)
 
 export const optionalBody = Context.make(BodyMode, { mode: "optional" })

@@ -41,4 +41,5 @@ export type Client = Effect.Effect.Success<ReturnType<typeof makeClient>>
 export { RuleDraft } from "../schema/AutomationRule.ts"
 export { Api } from "./Api.ts"
 export * as Problems from "./problems.ts"
+export * as FirewallProblems from "./problems/firewall.ts"
 export * as MetricsProblems from "./problems/metrics.ts"

@@ -2,7 +2,7 @@ import { HttpApi, type HttpApiEndpoint, type HttpMethod } from "@effect/platform
 import { Context, Option } from "effect"
 import type { Permission } from "../schema/Permission.ts"
 import { Authentication } from "./Auth.ts"
-import { BodyMode, Requires } from "./Contract.ts"
+import { BodyLimit, BodyMode, Requires } from "./Contract.ts"
 
 /** What an endpoint's declaration says of itself beside its schemas. */
 export interface Endpoint {
@@ -13,6 +13,8 @@ export interface Endpoint {
   readonly public: boolean
   readonly permission: Permission | undefined
   readonly body: "none" | "required" | "optional" | "stream"
+  /** Most bytes of a decoded body; `undefined` is the usual limit. */
+  readonly bodyBytesMax?: number | undefined
   /** Media type of the body. */
   readonly contentType: string
 }
@@ -37,6 +39,7 @@ export const endpointsOf = (api: unknown): ReadonlyArray<Endpoint> => {
         path: endpoint.path,
         public: ![...middleware].some((tag) => tag.key === Authentication.key),
         permission: Option.getOrUndefined(Context.getOption(endpoint.annotations, Requires)),
+        bodyBytesMax: Option.getOrUndefined(Context.getOption(endpoint.annotations, BodyLimit)),
         ...bodyOf(endpoint)
       })
     }

@@ -44,6 +44,10 @@ export class Nft extends Context.Tag("services/Nft")<
     readonly counters: (
       table: { readonly family: string; readonly name: string }
     ) => Effect.Effect<ReadonlyArray<NftCounter>, NftUnavailable>
+    /** The running ruleset without the elements of its sets: cheap whatever their size. */
+    readonly structure: Effect.Effect<ReadonlyArray<NftObject>, NftUnavailable>
+    /** What nft's own language calls these commands, which run in a namespace of their own that is then gone. */
+    readonly render: (commands: ReadonlyArray<NftCommandObject>) => Effect.Effect<string, NftRejected | NftUnavailable>
     /** The whole running ruleset as text without handles and counter values: equal texts mean equal rulesets. */
     readonly listText: Effect.Effect<string, NftUnavailable>
     /** The verdict on a transaction, which isn't committed. */

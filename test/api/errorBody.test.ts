@@ -1,6 +1,6 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, FastCheck as fc, Schema, Stream } from "effect"
-import { MetricsProblems, Problems } from "../../src/api/client.ts"
+import { FirewallProblems, MetricsProblems, Problems } from "../../src/api/client.ts"
 import { registry } from "../../src/api/Problem.ts"
 import { RuleDraft } from "../../src/schema/AutomationRule.ts"
 import { assertProblem, call, callJson } from "../support/client.ts"
@@ -64,7 +64,9 @@ layer(TestApi)("the error body", (it) => {
 
   it.effect("has a page for each problem type", () =>
     Effect.gen(function*() {
-      const declared = Object.entries({ ...Problems, ...MetricsProblems }).filter(([, value]) => "slug" in value).map((
+      const declared = Object.entries({ ...Problems, ...FirewallProblems, ...MetricsProblems }).filter(([, value]) =>
+        "slug" in value
+      ).map((
         [name]
       ) => name)
       assert.sameMembers([...registry.values()].map(({ identifier }) => identifier), declared)

@@ -18,7 +18,13 @@ const run = (model: Model, commands: ReadonlyArray<NftCommandObject>, nowMs: num
     }
   })
 
+const withoutElements = (object: NftCommandObject): NftCommandObject =>
+  JSON.parse(JSON.stringify(object, (key, value) => key === "elem" ? undefined : value))
+
 const isVolatile = (key: string) => ["handle", "expires", "packets", "bytes"].includes(key)
+
+const textOf = (objects: ReadonlyArray<NftCommandObject>) =>
+  objects.map((object) => JSON.stringify(object, (key, value) => isVolatile(key) ? undefined : value)).join("\n")
 
 /** A ruleset in memory; elements with a timeout leave it by the `Clock`. Its text is JSON, an object a line. */
 export const NftMemory = Layer.effect(
@@ -47,12 +53,15 @@ export const NftMemory = Layer.effect(
               ? []
               : [{ name: counter.name, packets: counter.packets, bytes: counter.bytes }]
           })),
+      structure: Effect.map(list, (objects) => objects.map(withoutElements)),
+      render: (commands) =>
+        Effect.flatMap(
+          Clock.currentTimeMillis,
+          (nowMs) => Effect.map(run(emptyModel(), commands, nowMs), (model) => textOf(listModel(model, nowMs)))
+        ),
       listText: Effect.map(
         list,
-        (objects) =>
-          objects.map((object) => JSON.stringify(object, (key, value) => isVolatile(key) ? undefined : value)).join(
-            "\n"
-          )
+        textOf
       ),
       check: (commands) => Effect.asVoid(after(commands)),
       apply: (commands) => Effect.flatMap(after(commands), (next) => Ref.set(model, next))

@@ -8,6 +8,7 @@ import { HttpMetricsProm } from "../../src/layers/telemetry/HttpMetrics.ts"
 import { type Role, roles } from "../../src/schema/Permission.ts"
 import { Username } from "../../src/schema/User.ts"
 import { FirewallIngestLive } from "../../src/services/FirewallEvents.ts"
+import { FirewallLive } from "../../src/services/FirewallLive.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
 import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
@@ -20,7 +21,10 @@ import { AutomationStateMemory } from "../layers/AutomationState.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import { FirewallConfigsMemory } from "../layers/FirewallConfigsMemory.ts"
+import { FirewallGuardMemory } from "../layers/FirewallGuardMemory.ts"
 import { FirewallEventsMemory, MetricsMemory, ObservedMemory } from "../layers/MetricsMemory.ts"
+import { NftMemory } from "../layers/NftMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RetentionMemory } from "../layers/RetentionMemory.ts"
@@ -46,13 +50,22 @@ export const MemoryPorts = Layer.mergeAll(
   MetricsMemory,
   RetentionMemory,
   ReadinessMemory,
+  FirewallConfigsMemory,
+  Layer.provideMerge(FirewallGuardMemory, NftMemory),
   HttpMetricsProm,
   DrainingLive
 ).pipe(Layer.provideMerge(Layer.merge(EventMemory.layer, ObservedMemory.layer)))
 
 export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
-const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive, FirewallIngestLive, MetricsAnswersLive)
+const RulesLive = Layer.mergeAll(
+  Layer.orDie(FirewallLive),
+  SignInLive,
+  RuleRunnerLive,
+  IngestLive,
+  FirewallIngestLive,
+  MetricsAnswersLive
+)
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))

@@ -8,6 +8,7 @@ import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
 import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
+import { FirewallHttp } from "./FirewallHttp.ts"
 import { DrainOnClose } from "./Listener.ts"
 import { MetricsHttp } from "./MetricsHttp.ts"
 import { documentPaths } from "./Operations.ts"
@@ -25,6 +26,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     FirewallEventsHttp,
     MetricsHttp,
     RetentionHttp,
+    FirewallHttp,
     HealthHttp,
     OperationsHttp
   ]),

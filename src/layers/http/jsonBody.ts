@@ -14,7 +14,8 @@ const invalid = (message: string) =>
     errors: [{ in: "body", pointer: "", message }]
   })
 
-const tooLarge = () => new PayloadTooLarge({ detail: `The body exceeds the limit of ${bodyLimits.bytes} bytes` })
+const tooLarge = (bytesMax: number) =>
+  new PayloadTooLarge({ detail: `The body exceeds the limit of ${bytesMax} bytes` })
 
 /** Whether brackets outside of strings nest deeper than the limit; parsers recurse on them. */
 const tooDeep = (bytes: Uint8Array): boolean => {
@@ -57,13 +58,13 @@ const parse = (bytes: Uint8Array): Effect.Effect<unknown, InvalidRequest> =>
     }
   })
 
-const collect = (request: HttpServerRequest.HttpServerRequest) =>
+const collect = (request: HttpServerRequest.HttpServerRequest, bytesMax: number) =>
   Stream.runFoldEffect(
     request.stream,
     { chunks: [] as Array<Uint8Array>, size: 0 },
     (body, chunk) => {
       const size = body.size + chunk.length
-      if (size > bodyLimits.bytes) return Effect.fail(tooLarge())
+      if (size > bytesMax) return Effect.fail(tooLarge(bytesMax))
       body.chunks.push(chunk)
       return Effect.succeed({ chunks: body.chunks, size })
     }
@@ -114,9 +115,10 @@ export const withJsonBody = (
       ? Effect.succeed(provide({}))
       : Effect.fail(invalid("Expected a JSON body; there is none"))
   }
-  if (Number(request.headers["content-length"] ?? 0) > bodyLimits.bytes) return Effect.fail(tooLarge())
+  const bytesMax = operation.bodyBytesMax ?? bodyLimits.bytes
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) return Effect.fail(tooLarge(bytesMax))
   return checkMediaType(operation, request).pipe(
-    Effect.zipRight(collect(request)),
+    Effect.zipRight(collect(request, bytesMax)),
     Effect.timeoutFail({
       duration: bodyLimits.arrival,
       onTimeout: () => new RequestTimeout({ detail: `The body did not arrive within ${bodyLimits.arrival}` })

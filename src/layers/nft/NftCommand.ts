@@ -1,15 +1,10 @@
-import { Config, Duration, Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { Nftables, type NftCommandObject } from "../../schema/Nftables.ts"
 import { Nft, NftRejected, NftUnavailable } from "../../services/Nft.ts"
-import { DataDir } from "../DataDir.ts"
-import { nftTarget } from "./NftTarget.ts"
-import { runTool, toolPath, type ToolResult } from "./runTool.ts"
+import { NftPlace, NftPlaceLive } from "./NftPlace.ts"
+import { runTool, type ToolResult } from "./runTool.ts"
+import { withScratch } from "./scratch.ts"
 import { encodeTransaction, withInputFile } from "./transaction.ts"
-
-const settings = Config.all({
-  path: toolPath,
-  timeout: Config.duration("NETOPS_NFT_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10)))
-})
 
 const processesMax = 8
 const messagesMax = 20
@@ -42,22 +37,21 @@ const obstacleOf = ({ code, stderr }: ToolResult): string | undefined => {
 }
 
 const make = Effect.gen(function*() {
-  const { path: dataDir } = yield* DataDir
-  const options = { dataDir, ...(yield* settings) }
-  const target = yield* nftTarget(options)
+  const { options, target } = yield* NftPlace
   const processes = yield* Effect.makeSemaphore(processesMax)
 
-  const run = (...args: ReadonlyArray<string>) =>
-    target.enter.pipe(
-      Effect.flatMap((enter) => {
-        const [file = "nft", ...rest] = [...enter, "nft", ...args]
-        return Effect.mapError(runTool([file, ...rest], options), ({ reason }) => unavailable(reason))
-      }),
+  const runIn = (enter: ReadonlyArray<string>, args: ReadonlyArray<string>) =>
+    Effect.suspend(() => {
+      const [file = "nft", ...rest] = [...enter, "nft", ...args]
+      return Effect.mapError(runTool([file, ...rest], options), ({ reason }) => unavailable(reason))
+    }).pipe(
       Effect.filterOrElse(
         (result) => obstacleOf(result) === undefined,
         (result) => unavailable(obstacleOf(result) ?? "")
       )
     )
+
+  const run = (...args: ReadonlyArray<string>) => Effect.flatMap(target.enter, (enter) => runIn(enter, args))
 
   const read = (...args: ReadonlyArray<string>) =>
     run(...args).pipe(
@@ -83,16 +77,29 @@ const make = Effect.gen(function*() {
       return yield* new NftRejected({ messages: messagesOf(result) })
     })
 
+  const objects = (text: string) =>
+    Schema.decode(Schema.parseJson(Nftables))(text).pipe(
+      Effect.map(({ nftables }) => nftables.filter((object) => !("metainfo" in object))),
+      Effect.catchTag("ParseError", () => unavailable("nft listed what isn't libnftables JSON"))
+    )
+
+  const render = Effect.fn("Nft.render")(function*(commands: ReadonlyArray<NftCommandObject>) {
+    const text = yield* encodeTransaction(commands)
+    const outer = yield* target.enter
+    return yield* withScratch(outer, options, (enter) =>
+      Effect.gen(function*() {
+        if (commands.length > 0) {
+          const result = yield* withInputFile(text, (path) => runIn(enter, ["-j", "-f", path]))
+          if (result.code !== 0) return yield* new NftRejected({ messages: messagesOf(result) })
+        }
+        return (yield* runIn(enter, ["-s", "list", "ruleset"])).stdout
+      }))
+  })
+
   const nft = Nft.of({
     target: target.name,
     version,
     probe,
-    list: read("-j", "list", "ruleset").pipe(
-      Effect.flatMap(Schema.decode(Schema.parseJson(Nftables))),
-      Effect.map(({ nftables }) => nftables.filter((object) => !("metainfo" in object))),
-      Effect.catchTag("ParseError", () => unavailable("nft listed what isn't libnftables JSON")),
-      Effect.withSpan("Nft.list")
-    ),
     counters: ({ family, name }) =>
       Effect.gen(function*() {
         const result = yield* processes.withPermits(1)(run("-j", "list", "counters", "table", family, name))
@@ -104,6 +111,9 @@ const make = Effect.gen(function*() {
         Effect.catchTag("ParseError", () => unavailable("nft listed what isn't libnftables JSON")),
         Effect.withSpan("Nft.counters")
       ),
+    list: read("-j", "list", "ruleset").pipe(Effect.flatMap(objects), Effect.withSpan("Nft.list")),
+    structure: read("-j", "-t", "list", "ruleset").pipe(Effect.flatMap(objects), Effect.withSpan("Nft.structure")),
+    render: (commands) => processes.withPermits(1)(render(commands)),
     listText: read("-s", "list", "ruleset").pipe(Effect.withSpan("Nft.listText")),
     check: (commands) =>
       transact(["-c"], commands).pipe(
@@ -133,4 +143,4 @@ const make = Effect.gen(function*() {
  * each call. The sandbox outlives the process, a kill and a restart; it ends with its data directory, or with a
  * service manager that ends the whole control group.
  */
-export const NftCommand = Layer.effect(Nft, make)
+export const NftCommand = Layer.effect(Nft, make).pipe(Layer.provide(NftPlaceLive))

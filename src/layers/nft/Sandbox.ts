@@ -33,7 +33,8 @@ const identity = (pid: number) =>
     return `${started} ${boot.trim()} ${namespace}`
   }).pipe(Effect.option)
 
-const entry = (pid: number) =>
+/** The arguments that run a program in the namespaces of a process. */
+export const entry = (pid: number) =>
   Effect.gen(function*() {
     const [own, other] = yield* Effect.all([
       attempt(() => fs.readlink("/proc/self/ns/user")),

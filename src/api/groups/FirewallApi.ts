@@ -1,0 +1,271 @@
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import {
+  confirmSeconds,
+  FirewallConfig,
+  FirewallConfigId,
+  FirewallConfigSummary,
+  FirewallDiff,
+  FirewallDraft,
+  FirewallRevision,
+  FirewallStatus,
+  Ruleset,
+  rulesetBytesMax,
+  RulesetError,
+  RulesetWarning
+} from "../../schema/FirewallConfig.ts"
+import { PageOf, PageQuery } from "../../schema/Page.ts"
+import { Authentication } from "../Auth.ts"
+import { body, bodyLimit, freeBody, optionalBody, path, query, requires } from "../Contract.ts"
+import { wire } from "../Problem.ts"
+import { NotFound } from "../problems.ts"
+import {
+  ApplyPending,
+  NothingPending,
+  RulesetRejected,
+  TableForeign,
+  TableOwned,
+  VersionConflict
+} from "../problems/firewall.ts"
+
+/** Result of a validation (specification 2.7). */
+export const Validation = Schema.Struct({
+  valid: Schema.Boolean,
+  errors: Schema.Array(RulesetError),
+  warnings: Schema.Array(RulesetWarning),
+  diff: Schema.NullOr(FirewallDiff).annotations({ description: "what applying would change; null if not valid" })
+}).annotations({ identifier: "Validation" })
+
+const ValidationRequest = Schema.Struct({
+  ruleset: Schema.optional(Ruleset.annotations({ parseOptions: { onExcessProperty: "error" } })),
+  nftables: Schema.optional(Ruleset.fields.nftables)
+}).pipe(
+  Schema.filter(({ nftables, ruleset }) =>
+    (nftables === undefined) !== (ruleset === undefined) || "Expected either `ruleset` or `nftables`"
+  )
+)
+
+const seconds = (min: number) => Schema.Int.pipe(Schema.between(min, confirmSeconds.max))
+
+export const ApplyBody = Schema.Struct({
+  confirm_timeout_seconds: Schema.optional(
+    seconds(0).annotations({ description: "0 applies plainly; otherwise unconfirmed tables go at the deadline" })
+  ),
+  comment: Schema.optional(Schema.String.pipe(Schema.maxLength(2000))),
+  expected_version: Schema.optional(Schema.Int),
+  adopt: Schema.optional(Schema.Boolean.annotations({ description: "replace tables that others put into the kernel" }))
+})
+
+export const ApplyAnswer = Schema.Struct({
+  success: Schema.Literal(true),
+  config_id: FirewallConfigId,
+  status: FirewallStatus,
+  revision: Schema.Int,
+  previous_revision: Schema.NullOr(Schema.Int),
+  applied_at: Schema.NullOr(Schema.DateTimeUtc),
+  confirm_deadline: Schema.NullOr(Schema.DateTimeUtc),
+  diff: FirewallDiff
+}).annotations({ identifier: "ApplyAnswer" })
+
+/** Answer of a delete (specification section 3). */
+export const ConfigDeleted = Schema.Struct({
+  success: Schema.Literal(true),
+  id: FirewallConfigId,
+  deactivated: Schema.Boolean,
+  is_deleted: Schema.Literal(1)
+}).annotations({ identifier: "ConfigDeleted" })
+
+export const RunningRuleset = Schema.Struct({
+  nftables: Schema.Array(Schema.Unknown),
+  configs: Schema.Array(Schema.Struct({
+    id: FirewallConfigId,
+    name: Schema.String,
+    tables: Schema.Array(Schema.String),
+    drifted: Schema.Boolean,
+    drift: FirewallDiff
+  })),
+  foreign_tables: Schema.Array(Schema.String).annotations({ description: "tables that no configuration owns" })
+}).annotations({ identifier: "RunningRuleset" })
+
+const root = "/api/v1/nftables" as const
+const configs = `${root}/configs` as const
+const configPath = path({ id: Schema.String })
+const revisionPath = path({ id: Schema.String, n: Schema.NumberFromString.pipe(Schema.int(), Schema.positive()) })
+const read = requires("nftables.configs:read")
+const write = requires("nftables.configs:write")
+const apply = requires("nftables.configs:apply")
+const large = bodyLimit(rulesetBytesMax)
+
+export class FirewallApi extends HttpApiGroup.make("firewall")
+  .add(
+    HttpApiEndpoint.get("listConfigs", configs)
+      .setUrlParams(query({
+        ...PageQuery,
+        include_deleted: Schema.optional(Schema.BooleanFromString)
+      }))
+      .addSuccess(PageOf(FirewallConfigSummary))
+      .annotate(OpenApi.Summary, "List configurations")
+      .annotate(OpenApi.Description, "Newest first, without their rulesets.")
+      .annotateContext(read)
+  )
+  .add(
+    HttpApiEndpoint.post("createConfig", configs)
+      .setPayload(body(FirewallDraft))
+      .addSuccess(FirewallConfig, { status: 201 })
+      .addError(wire(RulesetRejected))
+      .annotate(OpenApi.Summary, "Save a configuration as a draft")
+      .annotateContext(write)
+      .annotateContext(large)
+  )
+  .add(
+    HttpApiEndpoint.get("getConfig", `${configs}/:id`)
+      .setPath(configPath)
+      .addSuccess(FirewallConfig)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Read a configuration")
+      .annotate(OpenApi.Description, "Deleted ones too.")
+      .annotateContext(read)
+  )
+  .add(
+    HttpApiEndpoint.put("updateConfig", `${configs}/:id`)
+      .setPath(configPath)
+      .setPayload(body(FirewallDraft))
+      .addSuccess(FirewallConfig)
+      .addError(wire(NotFound))
+      .addError(wire(RulesetRejected))
+      .annotate(OpenApi.Summary, "Save the next version of a configuration")
+      .annotate(OpenApi.Description, "What runs stays as it is until the version is applied.")
+      .annotateContext(write)
+      .annotateContext(large)
+  )
+  .add(
+    HttpApiEndpoint.del("deleteConfig", `${configs}/:id`)
+      .setPath(configPath)
+      .addSuccess(ConfigDeleted)
+      .addError(wire(NotFound))
+      .addError(wire(ApplyPending))
+      .annotate(OpenApi.Summary, "Delete a configuration")
+      .annotate(OpenApi.Description, "An active one is deactivated first: its tables go. The record is kept.")
+      .annotateContext(apply)
+  )
+  .add(
+    HttpApiEndpoint.get("listRevisions", `${configs}/:id/revisions`)
+      .setPath(configPath)
+      .addSuccess(Schema.Struct({ items: Schema.Array(FirewallRevision), total: Schema.Int, next: Schema.Null }))
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "List the versions of a configuration")
+      .annotate(OpenApi.Description, "Newest first.")
+      .annotateContext(read)
+  )
+  .add(
+    HttpApiEndpoint.post("restoreRevision", `${configs}/:id/revisions/:n/restore`)
+      .setPath(revisionPath)
+      .setPayload(freeBody(Schema.Struct({})))
+      .addSuccess(FirewallConfig)
+      .addError(wire(NotFound))
+      .addError(wire(RulesetRejected))
+      .annotate(OpenApi.Summary, "Save an old version as the next one")
+      .annotateContext(optionalBody)
+      .annotateContext(write)
+  )
+  .add(
+    HttpApiEndpoint.post("restoreConfig", `${configs}/:id/restore`)
+      .setPath(configPath)
+      .setPayload(freeBody(Schema.Struct({})))
+      .addSuccess(FirewallConfig)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Bring a deleted configuration back")
+      .annotate(OpenApi.Description, "It is inactive until it is applied again.")
+      .annotateContext(optionalBody)
+      .annotateContext(write)
+  )
+  .add(
+    HttpApiEndpoint.get("diffConfig", `${configs}/:id/diff`)
+      .setPath(configPath)
+      .addSuccess(FirewallDiff)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Compare a configuration with what runs")
+      .annotateContext(read)
+  )
+  .add(
+    HttpApiEndpoint.get("exportConfig", `${configs}/:id/export`)
+      .setPath(configPath)
+      .addSuccess(HttpApiSchema.Text({ contentType: "text/plain" }))
+      .addError(wire(NotFound))
+      .addError(wire(RulesetRejected))
+      .annotate(OpenApi.Summary, "Read a configuration in nft's own language")
+      .annotate(OpenApi.Description, "nft writes it, after the ruleset ran in a namespace of its own.")
+      .annotateContext(read)
+  )
+  .add(
+    HttpApiEndpoint.get("ruleset", `${root}/ruleset`)
+      .addSuccess(RunningRuleset)
+      .annotate(OpenApi.Summary, "Read what runs, and where it drifted")
+      .annotateContext(read)
+  )
+  .add(
+    HttpApiEndpoint.post("validate", `${root}/config/validate`)
+      .setPayload(freeBody(ValidationRequest))
+      .addSuccess(Validation)
+      .annotate(OpenApi.Summary, "Validate a ruleset")
+      .annotate(
+        OpenApi.Description,
+        "Takes `{ruleset}` or libnftables JSON as nft lists it. What this service refuses comes first; then nft itself judges the transaction that an apply would send, without committing it."
+      )
+      .annotateContext(requires("nftables.configs:validate"))
+      .annotateContext(large)
+  )
+  .add(
+    HttpApiEndpoint.post("applyConfig", `${configs}/:id/apply`)
+      .setPath(configPath)
+      .setPayload(body(ApplyBody))
+      .addSuccess(ApplyAnswer)
+      .addError(wire(NotFound))
+      .addError(wire(RulesetRejected))
+      .addError(wire(TableOwned))
+      .addError(wire(TableForeign))
+      .addError(wire(ApplyPending))
+      .addError(wire(VersionConflict))
+      .annotate(OpenApi.Summary, "Apply a configuration")
+      .annotate(
+        OpenApi.Description,
+        "One nft transaction replaces the tables of this configuration and touches nothing else. With a timeout, a guard outside of this process brings the tables from before back at the deadline unless the apply is confirmed."
+      )
+      .annotateContext(optionalBody)
+      .annotateContext(apply)
+  )
+  .add(
+    HttpApiEndpoint.post("confirmApply", `${configs}/:id/confirm`)
+      .setPath(configPath)
+      .setPayload(freeBody(Schema.Struct({})))
+      .addSuccess(FirewallConfig)
+      .addError(wire(NotFound))
+      .addError(wire(NothingPending))
+      .annotate(OpenApi.Summary, "Keep what was applied")
+      .annotateContext(optionalBody)
+      .annotateContext(apply)
+  )
+  .add(
+    HttpApiEndpoint.post("extendApply", `${configs}/:id/extend`)
+      .setPath(configPath)
+      .setPayload(body(Schema.Struct({ seconds: seconds(1) })))
+      .addSuccess(FirewallConfig)
+      .addError(wire(NotFound))
+      .addError(wire(NothingPending))
+      .annotate(OpenApi.Summary, "Move the deadline of an apply to so many seconds from now")
+      .annotateContext(apply)
+  )
+  .add(
+    HttpApiEndpoint.post("rollbackApply", `${configs}/:id/rollback`)
+      .setPath(configPath)
+      .setPayload(freeBody(Schema.Struct({})))
+      .addSuccess(FirewallConfig)
+      .addError(wire(NotFound))
+      .addError(wire(NothingPending))
+      .annotate(OpenApi.Summary, "Take back what was applied and isn't confirmed")
+      .annotateContext(optionalBody)
+      .annotateContext(apply)
+  )
+  .middleware(Authentication)
+  .annotateContext(OpenApi.annotations({ title: "Firewall", description: "nftables configurations of this host." }))
+{}

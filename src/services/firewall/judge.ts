@@ -1,0 +1,123 @@
+import { Effect, Either } from "effect"
+import type { FirewallDiff, RulesetError, RulesetWarning } from "../../schema/FirewallConfig.ts"
+import type { Nft, NftRejected, NftUnavailable } from "../Nft.ts"
+import { declarations, type Json, pointerTo, tablesOf } from "./commands.ts"
+import { difference } from "./difference.ts"
+import { asCommands, refusals } from "./policy.ts"
+import { type Replacement, replacement } from "./replacement.ts"
+import { warnings } from "./warnings.ts"
+
+type NftService = Nft["Type"]
+
+/** Above this many declared elements, elements aren't compared: listing them takes longer than applying them. */
+export const comparedElementsMax = 5_000
+
+/** How many elements a ruleset declares. */
+export const elementCount = (commands: ReadonlyArray<unknown>): number =>
+  declarations(commands).reduce((count, { body }) => count + (Array.isArray(body["elem"]) ? body["elem"].length : 0), 0)
+
+/**
+ * The error of nft, with the command that it is about: nft names no place in JSON, so prefixes of the transaction are
+ * checked, about log2(n) of them, until the first that fails is known.
+ */
+export const located = (
+  nft: NftService,
+  { commands, start }: Replacement,
+  rejection: NftRejected
+): Effect.Effect<ReadonlyArray<RulesetError>, NftUnavailable> =>
+  Effect.gen(function*() {
+    const check = (length: number) =>
+      Effect.either(nft.check(commands.slice(0, length))).pipe(
+        Effect.flatMap((verdict) =>
+          Either.isLeft(verdict) && verdict.left._tag === "Nft/Unavailable"
+            ? Effect.fail(verdict.left)
+            : Effect.succeed(Either.isLeft(verdict) ? verdict.left as NftRejected : undefined)
+        )
+      )
+    let [accepted, rejected, reason] = [start, commands.length, rejection]
+    while (rejected - accepted > 1) {
+      const middle = (accepted + rejected) >> 1
+      const verdict = yield* check(middle)
+      if (verdict === undefined) accepted = middle
+      else [rejected, reason] = [middle, verdict]
+    }
+    const index = rejected - 1 - start
+    const command = commands[rejected - 1] ?? {}
+    const key = Object.keys(command)[0] ?? ""
+    return [{
+      source: "nft",
+      pointer: index < 0 ? "" : pointerTo("/nftables", index, key),
+      message: reason.messages.join("; ")
+    }]
+  })
+
+/** The transaction that nft takes: in place if possible, and else with the tables made anew. */
+export const accepted = (
+  nft: NftService,
+  running: ReadonlyArray<unknown>,
+  commands: ReadonlyArray<Json>,
+  removed: ReadonlyArray<string>
+) =>
+  Effect.gen(function*() {
+    const first = replacement(running, commands, { removed })
+    const verdict = yield* Effect.either(nft.check(first.commands))
+    if (Either.isRight(verdict)) return Either.right(first)
+    if (verdict.left._tag === "Nft/Unavailable") return yield* verdict.left
+    if (first.start > 0) {
+      const second = replacement(running, commands, { removed, anew: true })
+      const retried = yield* Effect.either(nft.check(second.commands))
+      if (Either.isRight(retried)) return Either.right(second)
+    }
+    return Either.left(yield* located(nft, first, verdict.left))
+  })
+
+/** The running ruleset as far as it is compared with a ruleset of so many elements. */
+export const comparable = (nft: NftService, running: ReadonlyArray<unknown>, commands: ReadonlyArray<unknown>) => {
+  const tables = tablesOf(commands)
+  const present = tablesOf(running).some((table) => tables.includes(table))
+  const compareElements = !present || elementCount(commands) <= comparedElementsMax
+  return Effect.map(
+    present && compareElements ? nft.list : Effect.succeed(running),
+    (listed) => ({ listed, compareElements })
+  )
+}
+
+/** What would change if these commands were applied. */
+export const differenceFrom = (
+  nft: NftService,
+  running: ReadonlyArray<unknown>,
+  commands: ReadonlyArray<unknown>,
+  removed: ReadonlyArray<string>
+) =>
+  Effect.map(
+    comparable(nft, running, commands),
+    ({ compareElements, listed }) =>
+      difference(listed, commands, [...new Set([...tablesOf(commands), ...removed])], compareElements)
+  )
+
+export interface Judgement {
+  readonly valid: boolean
+  readonly errors: ReadonlyArray<RulesetError>
+  readonly warnings: ReadonlyArray<RulesetWarning>
+  readonly diff: FirewallDiff | null
+}
+
+/** Our refusals first; without any, nft's verdict on the transaction that an apply would send. */
+export const judge = (
+  nft: NftService,
+  ruleset: ReadonlyArray<unknown>,
+  service: { readonly port: number }
+): Effect.Effect<Judgement, NftUnavailable> =>
+  Effect.gen(function*() {
+    const refused = refusals(ruleset)
+    if (refused.length > 0) return { valid: false, errors: refused, warnings: [], diff: null }
+    const commands = asCommands(ruleset)
+    const running = yield* nft.structure
+    const [verdict, diff] = yield* Effect.all([
+      accepted(nft, running, commands, []),
+      differenceFrom(nft, running, commands, [])
+    ], { concurrency: 2 })
+    return Either.isLeft(verdict)
+      ? { valid: false, errors: verdict.left, warnings: [], diff: null }
+      : { valid: true, errors: [], warnings: warnings(ruleset, service), diff }
+  })

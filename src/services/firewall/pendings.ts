@@ -1,0 +1,67 @@
+import { Effect } from "effect"
+import type { FirewallConfig, FirewallConfigId } from "../../schema/FirewallConfig.ts"
+import { NothingPending } from "../Firewall.ts"
+import type { FirewallConfigMissing, FirewallConfigs, FirewallStanding } from "../FirewallConfigs.ts"
+import type { FirewallGuard, GuardState, GuardUnavailable } from "../FirewallGuard.ts"
+
+/** Takes down what a guard decided, and asks it to decide. */
+export const makePendings = (configs: FirewallConfigs["Type"], guards: FirewallGuard["Type"]) => {
+  const settle = (standing: FirewallStanding, state: GuardState): Effect.Effect<FirewallStanding> =>
+    Effect.gen(function*() {
+      const { id, name, pending } = standing
+      if (pending === null || state.kind === "restoring") return standing
+      const next = state.kind === "pending"
+        ? { ...standing, pending: { ...pending, deadline: state.deadline } }
+        : state.kind === "confirmed"
+        ? { ...standing, status: "active" as const, pending: null }
+        : {
+          ...standing,
+          status: state.kind === "failed"
+            ? "failed" as const
+            : pending.previous.version === null
+            ? "inactive" as const
+            : "active" as const,
+          applied: pending.previous,
+          pending: null
+        }
+      yield* Effect.orDie(configs.settle(id, next))
+      if (state.kind !== "pending") {
+        yield* guards.release(pending.guard)
+        yield* Effect.logInfo(`firewall: ${name} ${state.kind}`).pipe(Effect.annotateLogs({ config: id }))
+      }
+      return next
+    })
+
+  /** The standing once what its guard decided meanwhile is taken down. */
+  const decided = (standing: FirewallStanding): Effect.Effect<FirewallStanding, GuardUnavailable> => {
+    const { pending } = standing
+    return pending === null
+      ? Effect.succeed(standing)
+      : Effect.flatMap(
+        guards.state(pending.guard),
+        (state) => state.kind === "pending" ? Effect.succeed(standing) : settle(standing, state)
+      )
+  }
+
+  const ask = (
+    id: FirewallConfigId,
+    question: (guard: string) => Effect.Effect<GuardState, GuardUnavailable>,
+    wanted: GuardState["kind"]
+  ): Effect.Effect<FirewallConfig, FirewallConfigMissing | NothingPending | GuardUnavailable> =>
+    configs.exclusively(Effect.gen(function*() {
+      const standing = yield* configs.standing(id)
+      if (standing.pending === null) return yield* new NothingPending({ restored: false })
+      const state = yield* question(standing.pending.guard)
+      yield* settle(standing, state)
+      if (state.kind !== wanted) return yield* new NothingPending({ restored: state.kind !== "confirmed" })
+      return yield* configs.get(id)
+    })).pipe(Effect.uninterruptible)
+
+  return {
+    settle,
+    decided,
+    confirm: (id: FirewallConfigId) => ask(id, guards.confirm, "confirmed"),
+    extend: (id: FirewallConfigId, seconds: number) => ask(id, (guard) => guards.extend(guard, seconds), "pending"),
+    rollback: (id: FirewallConfigId) => ask(id, guards.rollback, "restored")
+  }
+}
