@@ -2,15 +2,19 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import { Boundary } from "./Contract.ts"
 import { endpointsOf } from "./endpoints.ts"
 import { ActionsApi } from "./groups/ActionsApi.ts"
+import { ApiTokensApi } from "./groups/ApiTokensApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
+import { UsersApi } from "./groups/UsersApi.ts"
 import { polish } from "./openapi.ts"
 
 const groups = HttpApi.make("netops")
   .add(SignInApi)
   .add(AccountApi)
+  .add(ApiTokensApi)
+  .add(UsersApi)
   .add(DhcpEventsApi)
   .add(AutomationApi)
   .add(ActionsApi)

@@ -2,7 +2,7 @@ import { HttpApi, type HttpApiEndpoint, type HttpMethod } from "@effect/platform
 import { Context, Option } from "effect"
 import type { Permission } from "../schema/Permission.ts"
 import { Authentication } from "./Auth.ts"
-import { BodyMode, Requires } from "./Contract.ts"
+import { BodyMode, Requires, RequiresSession } from "./Contract.ts"
 
 /** What an endpoint's declaration says of itself beside its schemas. */
 export interface Endpoint {
@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly path: string
   readonly public: boolean
   readonly permission: Permission | undefined
+  /** Whether an API token is refused. */
+  readonly sessionOnly: boolean
   readonly body: "none" | "required" | "optional" | "stream"
   /** Media type of the body. */
   readonly contentType: string
@@ -37,6 +39,7 @@ export const endpointsOf = (api: unknown): ReadonlyArray<Endpoint> => {
         path: endpoint.path,
         public: ![...middleware].some((tag) => tag.key === Authentication.key),
         permission: Option.getOrUndefined(Context.getOption(endpoint.annotations, Requires)),
+        sessionOnly: Context.get(endpoint.annotations, RequiresSession),
         ...bodyOf(endpoint)
       })
     }
