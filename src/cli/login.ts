@@ -1,4 +1,5 @@
 import { Args, Command, Options, Prompt } from "@effect/cli"
+import type { Terminal } from "@effect/platform"
 import { Console, Effect, Option, Redacted } from "effect"
 import { anonymousClient } from "./connection.ts"
 import { CommandFailed } from "./failure.ts"
@@ -11,7 +12,11 @@ const code = Options.text("code").pipe(
   Options.withDescription("Code of the authenticator, or a recovery code; asked for where it is needed")
 )
 
-const codeInput = Effect.suspend(() =>
+const codeInput = Effect.suspend((): Effect.Effect<
+  string,
+  CommandFailed | Terminal.QuitException,
+  Prompt.Prompt.Environment
+> =>
   process.stdin.isTTY
     ? Prompt.run(Prompt.text({ message: "Code of the authenticator, or a recovery code" }))
     : Effect.fail(new CommandFailed({ message: "a second factor is enrolled: give its code with --code" }))

@@ -188,11 +188,13 @@ export const SecretsMemory = Layer.succeed(
   Secrets,
   Secrets.of({
     seal: (secret, context) =>
-      Effect.sync(() => `memory.${btoa(JSON.stringify([context, encodeURIComponent(Redacted.value(secret))]))}`),
+      Effect.sync(() =>
+        `memory.${btoa(JSON.stringify([encodeURIComponent(context), encodeURIComponent(Redacted.value(secret))]))}`
+      ),
     open: (sealed, context) =>
       Effect.sync(() => {
         const [of, text] = JSON.parse(atob(sealed.slice("memory.".length))) as [string, string]
-        if (of !== context) throw new Error("sealed for another context")
+        if (decodeURIComponent(of) !== context) throw new Error("sealed for another context")
         return Redacted.make(decodeURIComponent(text))
       })
   })

@@ -1,16 +1,16 @@
 import type { HttpClient } from "@effect/platform"
 import { Context, DateTime, Effect, Layer, Redacted, TestClock } from "effect"
-import { type Client, makeClient } from "../../src/api/client.ts"
+import { type Client, makeClient, tokenByPassword } from "../../src/api/client.ts"
 import { DrainingLive } from "../../src/layers/http/Listener.ts"
 import { ApiLive, DocumentsLive } from "../../src/layers/http/Server.ts"
 import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { HttpMetricsProm } from "../../src/layers/telemetry/HttpMetrics.ts"
 import { type Role, roles } from "../../src/schema/Permission.ts"
 import { Username } from "../../src/schema/User.ts"
+import { IdentityLive } from "../../src/services/Identity.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
-import { SignInLive } from "../../src/services/SignIn.ts"
 import { Users } from "../../src/services/Users.ts"
 import { ActionsMemory } from "../layers/ActionsMemory.ts"
 import { AutomationRulesMemory } from "../layers/AutomationRulesMemory.ts"
@@ -18,10 +18,19 @@ import { AutomationStateMemory } from "../layers/AutomationState.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import {
+  ApiTokensMemory,
+  MfaChallengesMemory,
+  MfaFactorsMemory,
+  RequestCountsMemory,
+  SecretsMemory,
+  SignInAttemptsMemory
+} from "../layers/IdentityMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
+import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
 import { inProcess } from "./inProcess.ts"
 
@@ -40,12 +49,19 @@ export const MemoryPorts = Layer.mergeAll(
   DetectionsMemory,
   ReadinessMemory,
   HttpMetricsProm,
+  ApiTokensMemory,
+  MfaFactorsMemory,
+  MfaChallengesMemory,
+  SignInAttemptsMemory,
+  RequestCountsMemory,
+  SecretsMemory,
+  SignInEventsMemory,
   DrainingLive
 ).pipe(Layer.provideMerge(EventMemory.layer))
 
 export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
-const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive)
+const RulesLive = Layer.mergeAll(IdentityLive, RuleRunnerLive, IngestLive)
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))
@@ -83,12 +99,7 @@ export const CallersLive = Layer.effect(
   Effect.gen(function*() {
     yield* Effect.forEach(roles, (role) => createUser(role, role))
     const anonymous = yield* makeClient({ baseUrl })
-    const token = yield* signedIn((role) =>
-      Effect.map(
-        anonymous.signIn.login({ payload: { username: role, password: passwordOf(role) } }),
-        (result) => Redacted.make(result.token)
-      )
-    )
+    const token = yield* signedIn((role) => tokenByPassword(anonymous, { username: role, password: passwordOf(role) }))
     const client = yield* signedIn((role) => makeClient({ baseUrl, token: token[role] }))
     return Callers.of({ anonymous, token, client })
   }).pipe(Effect.orDie)
