@@ -38,14 +38,7 @@ export class User extends Schema.Class<User>("User")({
 export const UserAnswer = Schema.Struct(User.fields).annotations({ identifier: "User" })
 
 /** A user acting through a token that gives no more than its scopes. */
-export class ScopedUser extends User {
-  readonly scopes: ReadonlyArray<Permission>
-
-  constructor(user: User, scopes: ReadonlyArray<Permission>) {
-    super({ ...user })
-    this.scopes = scopes
-  }
-
+export class ScopedUser extends User.extend<ScopedUser>("ScopedUser")({ scopes: Schema.Array(Permission) }) {
   override get permissions(): ReadonlyArray<Permission> {
     return super.permissions.filter((permission) => this.scopes.includes(permission))
   }

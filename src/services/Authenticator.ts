@@ -87,7 +87,10 @@ export const AuthenticatorLive = Layer.effect(
       if (found === undefined) return Option.none<Caller>()
       const { token, user } = found
       if (!allows(token, address)) return yield* new TokenAddressRefused({ user })
-      return Option.some<Caller>({ user: new ScopedUser(user, token.scopes), credential: { _tag: "ApiToken", token } })
+      return Option.some<Caller>({
+        user: new ScopedUser({ ...user, scopes: token.scopes }),
+        credential: { _tag: "ApiToken", token }
+      })
     })
 
     return Authenticator.of({
