@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Client, makeFetchClient } from "../src/api/client.ts"
+import { type Client, makeFetchClient, tokenByPassword } from "../src/api/client.ts"
 import { embeddedClickHouse } from "../src/layers/clickhouse/EmbeddedClickHouse.ts"
 import { embeddedPostgres } from "../src/layers/postgres/EmbeddedPostgres.ts"
 import { ServerLive } from "../src/main.ts"
@@ -43,6 +43,7 @@ export const startService = Effect.gen(function*() {
     ["NETOPS_DATA_DIR", directory],
     ["NETOPS_ADMIN_PASSWORD", password],
     ["NETOPS_LOG_LEVEL", "WARN"],
+    ["NETOPS_REQUESTS_PER_MINUTE", "1000000000"],
     ["DATABASE_URL", Redacted.value(postgres.url("postgres"))],
     ["CLICKHOUSE_URL", Redacted.value(clickhouse.url)],
     ["PATH", process.env["PATH"] ?? ""]
@@ -50,7 +51,7 @@ export const startService = Effect.gen(function*() {
   yield* Layer.build(Layer.provide(ServerLive, Layer.setConfigProvider(ConfigProvider.fromMap(settings))))
   const url = `http://127.0.0.1:${port}`
   const anonymous = yield* makeFetchClient({ baseUrl: url })
-  const { token } = yield* anonymous.signIn.login({ payload: { username: "admin", password } })
-  const client = yield* makeFetchClient({ baseUrl: url, token: Redacted.make(token) })
-  return { url, token, client, clickHouseUrl: Redacted.value(clickhouse.url) } satisfies Service
+  const token = yield* tokenByPassword(anonymous, { username: "admin", password })
+  const client = yield* makeFetchClient({ baseUrl: url, token })
+  return { url, token: Redacted.value(token), client, clickHouseUrl: Redacted.value(clickhouse.url) } satisfies Service
 })

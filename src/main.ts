@@ -16,27 +16,40 @@ import { GuardProcess } from "./layers/nft/GuardProcess.ts"
 import { NftCommand } from "./layers/nft/NftCommand.ts"
 import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
+import { ApiTokensPg } from "./layers/postgres/ApiTokensPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
 import { FirewallConfigsPg } from "./layers/postgres/FirewallConfigsPg.ts"
+import { MfaChallengesPg } from "./layers/postgres/MfaChallengesPg.ts"
+import { MfaFactorsPg } from "./layers/postgres/MfaFactorsPg.ts"
+import { RequestCountsPg } from "./layers/postgres/RequestCountsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
+import { SignInAttemptsPg } from "./layers/postgres/SignInAttemptsPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
 import { ReadinessLive } from "./layers/ReadinessLive.ts"
+import { SecretsAesGcm } from "./layers/SecretsAesGcm.ts"
+import { SignInLimitsConfig } from "./layers/SignInLimitsConfig.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
+import { SignInEventsLog } from "./layers/telemetry/SignInEventsLog.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
 import { FirewallIngestLive } from "./services/FirewallEvents.ts"
 import { FirewallLive } from "./services/FirewallLive.ts"
+import { IdentityLive } from "./services/Identity.ts"
 import { IngestLive } from "./services/Ingest.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
-import { SignInLive } from "./services/SignIn.ts"
 import { TrafficSamplerLive } from "./services/TrafficSampler.ts"
 
 const StoresLive = Layer.mergeAll(
   UsersPg,
   SessionsPg,
+  ApiTokensPg,
+  MfaFactorsPg,
+  MfaChallengesPg,
+  SignInAttemptsPg,
+  RequestCountsPg,
   AutomationRulesPg,
   RuleLedgerPg,
   ActionsPg,
@@ -53,7 +66,7 @@ const StoresLive = Layer.mergeAll(
 
 const RulesLive = Layer.mergeAll(
   Layer.provideMerge(FirewallUpkeep, FirewallLive),
-  SignInLive,
+  IdentityLive,
   RuleRunnerLive,
   IngestLive,
   FirewallIngestLive,
@@ -62,7 +75,14 @@ const RulesLive = Layer.mergeAll(
   FirstAdminLive
 )
 
-const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, DrainingLive)
+const ToolsLive = Layer.mergeAll(
+  IdsCrypto,
+  PasswordsArgon2,
+  HttpMetricsProm,
+  DrainingLive,
+  SecretsAesGcm,
+  SignInEventsLog
+)
 
 /**
  * The whole server. What is provided first is built last and closed first: streams end, then the listener drains what
@@ -76,5 +96,6 @@ export const ServerLive = HttpLive.pipe(
   Layer.provide(EnginesLive),
   Layer.provide(Layer.provide(Layer.merge(NftCommand, GuardProcess), DataDirLive)),
   Layer.provide(ToolsLive),
+  Layer.provide(SignInLimitsConfig),
   Layer.provide([TracingLive, LoggingLive])
 )

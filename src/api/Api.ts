@@ -2,6 +2,7 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import { Boundary } from "./Contract.ts"
 import { endpointsOf } from "./endpoints.ts"
 import { ActionsApi } from "./groups/ActionsApi.ts"
+import { ApiTokensApi } from "./groups/ApiTokensApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
@@ -10,11 +11,14 @@ import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
 import { MetricsApi } from "./groups/MetricsApi.ts"
 import { RetentionApi } from "./groups/RetentionApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
+import { UsersApi } from "./groups/UsersApi.ts"
 import { polish } from "./openapi.ts"
 
 const groups = HttpApi.make("netops")
   .add(SignInApi)
   .add(AccountApi)
+  .add(ApiTokensApi)
+  .add(UsersApi)
   .add(DhcpEventsApi)
   .add(AutomationApi)
   .add(ActionsApi)

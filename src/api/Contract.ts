@@ -20,6 +20,11 @@ export class Boundary extends HttpApiMiddleware.Tag<Boundary>()("api/Boundary", 
 /** The permission that an endpoint asks of its caller; an authenticated endpoint without one asks only for a session. */
 export class Requires extends Context.Tag("api/Requires")<Requires, Permission>() {}
 
+/** Whether an endpoint takes nothing but a session: an API token can't change how its owner signs in. */
+export class RequiresSession extends Context.Reference<RequiresSession>()("api/RequiresSession", {
+  defaultValue: () => false
+}) {}
+
 /** How an endpoint takes its body: `optional` reads an absent one as `{}`, `stream` is neither bounded nor decoded. */
 export class BodyMode extends Context.Tag("api/BodyMode")<
   BodyMode,
@@ -32,6 +37,8 @@ export class BodyLimit extends Context.Tag("api/BodyLimit")<BodyLimit, number>()
 export const bodyLimit = (bytes: number) => Context.make(BodyLimit, bytes)
 
 export const requires = (permission: Permission) => Context.make(Requires, permission)
+
+export const sessionOnly = Context.make(RequiresSession, true)
 
 export const optionalBody = Context.make(BodyMode, { mode: "optional" })
 

@@ -1,5 +1,5 @@
 import { FetchHttpClient, HttpApiClient, HttpClient, HttpClientRequest } from "@effect/platform"
-import { Effect, type Redacted, Schedule } from "effect"
+import { Data, Effect, Redacted, Schedule } from "effect"
 import { Api } from "./Api.ts"
 
 /** Where the service is and as whom to call it; without a token only the public endpoints answer. */
@@ -36,6 +36,21 @@ export const makeFetchClient = (options: ClientOptions) =>
   makeClient(options).pipe(Effect.provide(FetchHttpClient.layer))
 
 export type Client = Effect.Effect.Success<ReturnType<typeof makeClient>>
+
+/** The account has a second factor: complete the login with `signIn.verifyMfa`. */
+export class SecondFactorRequired extends Data.TaggedError("SecondFactorRequired")<{ readonly mfaToken: string }> {
+  override readonly message = "the account has a second factor"
+}
+
+/** Signs in an account that has no second factor and gives its token. */
+export const tokenByPassword = (
+  client: Client,
+  credentials: { readonly username: string; readonly password: string }
+) =>
+  Effect.flatMap(client.signIn.login({ payload: credentials }), (result) =>
+    "token" in result
+      ? Effect.succeed(Redacted.make(result.token))
+      : new SecondFactorRequired({ mfaToken: result.mfaToken }))
 
 /** Decode a rule from JSON with it, so that what it leaves out has its default. */
 export { RuleDraft } from "../schema/AutomationRule.ts"

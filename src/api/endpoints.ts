@@ -2,7 +2,7 @@ import { HttpApi, type HttpApiEndpoint, type HttpMethod } from "@effect/platform
 import { Context, Option } from "effect"
 import type { Permission } from "../schema/Permission.ts"
 import { Authentication } from "./Auth.ts"
-import { BodyLimit, BodyMode, Requires } from "./Contract.ts"
+import { BodyLimit, BodyMode, Requires, RequiresSession } from "./Contract.ts"
 
 /** What an endpoint's declaration says of itself beside its schemas. */
 export interface Endpoint {
@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly path: string
   readonly public: boolean
   readonly permission: Permission | undefined
+  /** Whether an API token is refused. */
+  readonly sessionOnly: boolean
   readonly body: "none" | "required" | "optional" | "stream"
   /** Most bytes of a decoded body; `undefined` is the usual limit. */
   readonly bodyBytesMax?: number | undefined
@@ -40,6 +42,7 @@ export const endpointsOf = (api: unknown): ReadonlyArray<Endpoint> => {
         public: ![...middleware].some((tag) => tag.key === Authentication.key),
         permission: Option.getOrUndefined(Context.getOption(endpoint.annotations, Requires)),
         bodyBytesMax: Option.getOrUndefined(Context.getOption(endpoint.annotations, BodyLimit)),
+        sessionOnly: Context.get(endpoint.annotations, RequiresSession),
         ...bodyOf(endpoint)
       })
     }

@@ -103,3 +103,5 @@ export class IngestInterrupted extends Problem<IngestInterrupted>()(
     resume_line: Schema.Int.annotations({ description: "first line, counted from 1, that is not dealt with" })
   }
 ) {}
+
+export * from "./problems/identity.ts"

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Client, makeFetchClient } from "../api/client.ts"
+import { type Client, makeFetchClient, tokenByPassword } from "../api/client.ts"
 import { ServerLive } from "../main.ts"
 import { RuleDraft } from "../schema/AutomationRule.ts"
 import { type DetectedMac } from "../schema/Detection.ts"
@@ -67,15 +67,15 @@ const show = Effect.fn("demo.show")(function*(client: Client) {
 const tour = Effect.fn("demo.tour")(function*(url: string, password: Redacted.Redacted, once: boolean) {
   const anonymous = yield* makeFetchClient({ baseUrl: url })
   const credentials = { username: "admin", password: Redacted.value(password) }
-  const { token } = yield* anonymous.signIn.login({ payload: credentials })
-  yield* show(yield* makeFetchClient({ baseUrl: url, token: Redacted.make(token) }))
+  const token = yield* tokenByPassword(anonymous, credentials)
+  yield* show(yield* makeFetchClient({ baseUrl: url, token }))
   if (once) return
   yield* Console.log(`
 The service keeps running:
   API        ${url}
   docs       ${url}/docs
   sign-in    user admin, password ${credentials.password}
-  try        curl -s ${url}/api/automation/rules -H 'Authorization: Bearer ${token}'
+  try        curl -s ${url}/api/automation/rules -H 'Authorization: Bearer ${Redacted.value(token)}'
 Stop it with Ctrl-C; its data directory goes with it.`)
   return yield* Effect.never
 })

@@ -1,20 +1,25 @@
 import { Args, Command, Options } from "@effect/cli"
-import { Console, Effect, Either, Layer, Redacted, Schema } from "effect"
+import { Console, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
 import { IdsCrypto } from "../layers/IdsCrypto.ts"
 import { PasswordsArgon2 } from "../layers/PasswordsArgon2.ts"
+import { MfaFactorsPg } from "../layers/postgres/MfaFactorsPg.ts"
 import { migratePostgres, withMigrationLock } from "../layers/postgres/migrate.ts"
 import { PostgresShared } from "../layers/postgres/Postgres.ts"
 import { SessionsPg } from "../layers/postgres/SessionsPg.ts"
+import { SignInAttemptsPg } from "../layers/postgres/SignInAttemptsPg.ts"
 import { UsersPg } from "../layers/postgres/UsersPg.ts"
 import { roles } from "../schema/Permission.ts"
 import { Password, passwordLength, Username } from "../schema/User.ts"
+import { accountKey } from "../services/LoginGuard.ts"
+import { MfaFactors } from "../services/MfaFactors.ts"
 import { Passwords } from "../services/Passwords.ts"
 import { Sessions } from "../services/Sessions.ts"
+import { SignInAttempts } from "../services/SignInAttempts.ts"
 import { Users } from "../services/Users.ts"
 import { CommandFailed } from "./failure.ts"
 import { secretInput } from "./secretInput.ts"
 
-const StoreLive = Layer.mergeAll(UsersPg, SessionsPg).pipe(
+const StoreLive = Layer.mergeAll(UsersPg, SessionsPg, SignInAttemptsPg, MfaFactorsPg).pipe(
   Layer.provide(Layer.effectDiscard(withMigrationLock(migratePostgres))),
   Layer.provide(PostgresShared),
   Layer.merge(PasswordsArgon2),
@@ -67,7 +72,41 @@ const list = Command.make("list", {}, () =>
     }
   }).pipe(Effect.provide(StoreLive))).pipe(Command.withDescription("List the users: id, name, role"))
 
+const found = (name: Username) =>
+  Effect.gen(function*() {
+    const users = yield* Users
+    const known = yield* users.findCredentials(name)
+    if (Option.isNone(known)) return yield* new CommandFailed({ message: `there is no user ${name}` })
+    return known.value.user
+  })
+
+const unlock = Command.make("unlock", { name }, ({ name }) =>
+  Effect.gen(function*() {
+    const user = yield* found(name)
+    const attempts = yield* SignInAttempts
+    yield* attempts.clear(yield* accountKey(user.username))
+    yield* Console.log(`Forgot the failed attempts of ${user.username}`)
+  }).pipe(Effect.provide(StoreLive))).pipe(
+    Command.withDescription("Lift the lock that failed attempts put on a user")
+  )
+
+const resetMfa = Command.make("reset-mfa", { name }, ({ name }) =>
+  Effect.gen(function*() {
+    const user = yield* found(name)
+    const factors = yield* MfaFactors
+    const sessions = yield* Sessions
+    const removed = yield* factors.remove(user.id)
+    if (removed) yield* sessions.endAll(user.id)
+    yield* Console.log(
+      removed
+        ? `Removed the second factor of ${user.username} and ended all sessions of that user`
+        : `${user.username} has no second factor`
+    )
+  }).pipe(Effect.provide(StoreLive))).pipe(
+    Command.withDescription("Remove a user's second factor and end all sessions of that user")
+  )
+
 export const user = Command.make("user").pipe(
   Command.withDescription("Manage users in the store itself, also while the service runs"),
-  Command.withSubcommands([add, passwd, list])
+  Command.withSubcommands([add, passwd, list, unlock, resetMfa])
 )

@@ -1,4 +1,4 @@
-import { Data, Schema } from "effect"
+import { Data, Either, Schema } from "effect"
 
 export const pageLimit = { default: 50, max: 1000 } as const
 
@@ -55,3 +55,22 @@ export const decodeCursor = (cursor: string, keys: number): ReadonlyArray<string
 
 /** The cursor is none of this list: no page before gave it as its `next`. */
 export class InvalidCursor extends Data.TaggedError("Page/InvalidCursor")<{}> {}
+
+/** The id after which a page of a list ordered by integer ids begins, 0 where there is no cursor. */
+export const afterIdOf = (cursor: string | undefined): Either.Either<number, InvalidCursor> => {
+  if (cursor === undefined) return Either.right(0)
+  const [id] = decodeCursor(cursor, 1) ?? []
+  return typeof id === "number" && Number.isInteger(id) && id >= 0 && id <= 2_147_483_647
+    ? Either.right(id)
+    : Either.left(new InvalidCursor())
+}
+
+/** A page of at most `limit` rows out of `limit + 1` with the lowest ids. */
+export const pageById = <A extends { readonly id: number }>(
+  rows: ReadonlyArray<A>,
+  limit: number,
+  total: number
+): Page<A> => {
+  const items = rows.slice(0, limit)
+  return { items, total, next: rows.length > limit ? encodeCursor([items.at(-1)!.id]) : null }
+}

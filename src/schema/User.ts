@@ -34,6 +34,16 @@ export class User extends Schema.Class<User>("User")({
   }
 }
 
+/** A user as the API answers it. */
+export const UserAnswer = Schema.Struct(User.fields).annotations({ identifier: "User" })
+
+/** A user acting through a token that gives no more than its scopes. */
+export class ScopedUser extends User.extend<ScopedUser>("ScopedUser")({ scopes: Schema.Array(Permission) }) {
+  override get permissions(): ReadonlyArray<Permission> {
+    return super.permissions.filter((permission) => this.scopes.includes(permission))
+  }
+}
+
 /** The user object of a login result (specification 2.8). */
 export const UserSummary = Schema.Struct({
   id: UserId,

@@ -1,6 +1,7 @@
 import { Context, DateTime, Effect, Layer, Option, type Redacted } from "effect"
+import { afterIdOf, pageById } from "../../src/schema/Page.ts"
 import { User, UserId, type Username } from "../../src/schema/User.ts"
-import { type NewUser, UserMissing, UsernameTaken, Users } from "../../src/services/Users.ts"
+import { LastAdmin, type NewUser, UserMissing, UsernameTaken, Users } from "../../src/services/Users.ts"
 
 interface Account {
   readonly user: User
@@ -43,12 +44,33 @@ export const UsersMemory = Layer.effect(
       createFirst: (user) => Effect.suspend(() => accounts.size > 0 ? Effect.succeedNone : Effect.asSome(insert(user))),
       count: Effect.sync(() => accounts.size),
       list: Effect.sync(list),
+      page: ({ cursor, limit }) =>
+        Effect.map(afterIdOf(cursor), (after) => {
+          const rest = list().filter(({ id }) => id > after).sort((a, b) => a.id - b.id)
+          return pageById(rest.slice(0, limit + 1), limit, accounts.size)
+        }),
+      change: (id, { disabled, passwordHash, role }) =>
+        Effect.suspend((): Effect.Effect<User, UserMissing | LastAdmin> => {
+          const found = [...accounts].find(([, { user }]) => user.id === id)
+          if (found === undefined) return new UserMissing({ user: id })
+          const [key, account] = found
+          const user = new User({
+            ...account.user,
+            role: role ?? account.user.role,
+            disabled: disabled ?? account.user.disabled
+          })
+          const isAdmin = (user: User) => user.role === "admin" && !user.disabled
+          const others = list().some((other) => other.id !== id && isAdmin(other))
+          if (isAdmin(account.user) && !isAdmin(user) && !others) return new LastAdmin()
+          accounts.set(key, { user, passwordHash: passwordHash ?? account.passwordHash })
+          return Effect.succeed(user)
+        }),
       get: (id) => Effect.sync(() => Option.fromNullable(list().find((user) => user.id === id))),
       findCredentials: (username) => Effect.sync(() => Option.fromNullable(accounts.get(username.toLowerCase()))),
       setPassword: (username, passwordHash) =>
         Effect.suspend(() => {
           const account = accounts.get(username.toLowerCase())
-          if (account === undefined) return Effect.fail(new UserMissing({ username }))
+          if (account === undefined) return Effect.fail(new UserMissing({ user: username }))
           accounts.set(username.toLowerCase(), { ...account, passwordHash })
           return Effect.succeed(account.user)
         })

@@ -1,6 +1,6 @@
 import type { HttpClient } from "@effect/platform"
 import { Context, DateTime, Effect, Layer, Redacted, TestClock } from "effect"
-import { type Client, makeClient } from "../../src/api/client.ts"
+import { type Client, makeClient, tokenByPassword } from "../../src/api/client.ts"
 import { DrainingLive } from "../../src/layers/http/Listener.ts"
 import { ApiLive, DocumentsLive } from "../../src/layers/http/Server.ts"
 import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
@@ -9,11 +9,11 @@ import { type Role, roles } from "../../src/schema/Permission.ts"
 import { Username } from "../../src/schema/User.ts"
 import { FirewallIngestLive } from "../../src/services/FirewallEvents.ts"
 import { FirewallLive } from "../../src/services/FirewallLive.ts"
+import { IdentityLive } from "../../src/services/Identity.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
 import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
-import { SignInLive } from "../../src/services/SignIn.ts"
 import { Users } from "../../src/services/Users.ts"
 import { ActionsMemory } from "../layers/ActionsMemory.ts"
 import { AutomationRulesMemory } from "../layers/AutomationRulesMemory.ts"
@@ -23,6 +23,14 @@ import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
 import { FirewallConfigsMemory } from "../layers/FirewallConfigsMemory.ts"
 import { FirewallGuardMemory } from "../layers/FirewallGuardMemory.ts"
+import {
+  ApiTokensMemory,
+  MfaChallengesMemory,
+  MfaFactorsMemory,
+  RequestCountsMemory,
+  SecretsMemory,
+  SignInAttemptsMemory
+} from "../layers/IdentityMemory.ts"
 import { FirewallEventsMemory, MetricsMemory, ObservedMemory } from "../layers/MetricsMemory.ts"
 import { NftMemory } from "../layers/NftMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
@@ -30,6 +38,7 @@ import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
+import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
 import { inProcess } from "./inProcess.ts"
 
@@ -53,6 +62,13 @@ export const MemoryPorts = Layer.mergeAll(
   FirewallConfigsMemory,
   Layer.provideMerge(FirewallGuardMemory, NftMemory),
   HttpMetricsProm,
+  ApiTokensMemory,
+  MfaFactorsMemory,
+  MfaChallengesMemory,
+  SignInAttemptsMemory,
+  RequestCountsMemory,
+  SecretsMemory,
+  SignInEventsMemory,
   DrainingLive
 ).pipe(Layer.provideMerge(Layer.merge(EventMemory.layer, ObservedMemory.layer)))
 
@@ -60,7 +76,7 @@ export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
 const RulesLive = Layer.mergeAll(
   Layer.orDie(FirewallLive),
-  SignInLive,
+  IdentityLive,
   RuleRunnerLive,
   IngestLive,
   FirewallIngestLive,
@@ -103,12 +119,7 @@ export const CallersLive = Layer.effect(
   Effect.gen(function*() {
     yield* Effect.forEach(roles, (role) => createUser(role, role))
     const anonymous = yield* makeClient({ baseUrl })
-    const token = yield* signedIn((role) =>
-      Effect.map(
-        anonymous.signIn.login({ payload: { username: role, password: passwordOf(role) } }),
-        (result) => Redacted.make(result.token)
-      )
-    )
+    const token = yield* signedIn((role) => tokenByPassword(anonymous, { username: role, password: passwordOf(role) }))
     const client = yield* signedIn((role) => makeClient({ baseUrl, token: token[role] }))
     return Callers.of({ anonymous, token, client })
   }).pipe(Effect.orDie)

@@ -87,7 +87,8 @@ const wrap = HttpApiBuilder.middleware(
         const facts: RequestFacts = {
           id: given !== undefined && wellFormedId.test(given) ? given : yield* ids.uuid,
           operation: operationFor(request.method, request.url),
-          user: undefined
+          user: undefined,
+          credential: undefined
         }
         yield* Effect.annotateCurrentSpan("request.id", facts.id)
         const { operation } = facts

@@ -12,6 +12,7 @@ const documents = Object.entries(documentPaths).map(([name, path]): Endpoint => 
   path,
   public: true,
   permission: undefined,
+  sessionOnly: false,
   body: "none",
   contentType: ""
 }))

@@ -14,12 +14,15 @@ import { MetricsHttp } from "./MetricsHttp.ts"
 import { documentPaths } from "./Operations.ts"
 import { RetentionHttp } from "./RetentionHttp.ts"
 import { HealthHttp, OperationsHttp } from "./SystemHttp.ts"
+import { ApiTokensHttp, UsersHttp } from "./UsersHttp.ts"
 
 /** The API with its handlers; what is left to provide is exactly the service tags. */
 export const ApiLive = HttpApiBuilder.api(Api).pipe(
   Layer.provide([
     SignInHttp,
     AccountHttp,
+    ApiTokensHttp,
+    UsersHttp,
     DhcpEventsHttp,
     AutomationHttp,
     ActionsHttp,

@@ -1,6 +1,7 @@
 import { HttpServerResponse } from "@effect/platform"
 import { type AnyProblem, type ProblemClass, problemContentType } from "../../api/Problem.ts"
 import { IngestInterrupted, InvalidRequest, Unavailable } from "../../api/problems.ts"
+import { RateLimited } from "../../api/problems/identity.ts"
 import { TooManyQueries } from "../../api/problems/metrics.ts"
 
 const legacyDetails = (problem: AnyProblem): Record<string, string> => {
@@ -12,6 +13,7 @@ const legacyDetails = (problem: AnyProblem): Record<string, string> => {
 
 const extraHeaders = (problem: AnyProblem): Record<string, string> => {
   if (problem.status === 401) return { "www-authenticate": "Bearer" }
+  if (problem instanceof RateLimited) return { "retry-after": String(problem.retry_after) }
   if (problem instanceof Unavailable || problem instanceof IngestInterrupted) return { "retry-after": "5" }
   if (problem instanceof TooManyQueries) return { "retry-after": "1" }
   return problem.status === 413 || problem.status === 408 ? { connection: "close" } : {}

@@ -1,7 +1,9 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { afterIdOf, pageById } from "../../schema/Page.ts"
+import { Role } from "../../schema/Permission.ts"
 import { User, UserId, Username } from "../../schema/User.ts"
-import { type NewUser, UserMissing, UsernameTaken, Users } from "../../services/Users.ts"
+import { LastAdmin, type NewUser, UserMissing, UsernameTaken, Users } from "../../services/Users.ts"
 import { onUniqueViolation, Timestamp } from "./sql.ts"
 
 /** A user as the columns hold it, without the password. */
@@ -13,6 +15,12 @@ const NewRow = UserRow.pipe(
   Schema.extend(Schema.Struct({ password_hash: Schema.Redacted(Schema.String) }))
 )
 const CredentialsRow = Schema.Struct({ ...UserRow.fields, password_hash: Schema.Redacted(Schema.String) })
+const Changed = Schema.Struct({
+  id: UserId,
+  role: Schema.NullOr(Role),
+  disabled: Schema.NullOr(Schema.Boolean),
+  hash: Schema.NullOr(Schema.Redacted(Schema.String))
+})
 const decodeUsername = Schema.decodeOption(Username)
 
 const newRow = ({ passwordHash, role, username }: NewUser) =>
@@ -48,6 +56,11 @@ export const UsersPg = Layer.effect(
       Result: UserRow,
       execute: () => sql`SELECT ${columns} FROM users ORDER BY id`
     })
+    const selectAfter = SqlSchema.findAll({
+      Request: Schema.Struct({ after: Schema.Int, count: Schema.Int }),
+      Result: UserRow,
+      execute: ({ after, count }) => sql`SELECT ${columns} FROM users WHERE id > ${after} ORDER BY id LIMIT ${count}`
+    })
     const selectById = SqlSchema.findOne({
       Request: UserId,
       Result: UserRow,
@@ -63,6 +76,18 @@ export const UsersPg = Layer.effect(
       Result: UserRow,
       execute: ({ hash, username }) =>
         sql`UPDATE users SET password_hash = ${hash} WHERE ${named(username)} RETURNING ${columns}`
+    })
+    const update = SqlSchema.findOne({
+      Request: Changed,
+      Result: UserRow,
+      execute: ({ disabled, hash, id, role }) =>
+        sql`UPDATE users SET role = coalesce(${role}, role), disabled = coalesce(${disabled}::boolean, disabled),
+          password_hash = coalesce(${hash}, password_hash) WHERE id = ${id} RETURNING ${columns}`
+    })
+    const countAdmins = SqlSchema.single({
+      Request: Schema.Void,
+      Result: Schema.Struct({ total: Schema.Int }),
+      execute: () => sql`SELECT count(*) AS total FROM users WHERE role = 'admin' AND NOT disabled`
     })
 
     return Users.of({
@@ -84,6 +109,12 @@ export const UsersPg = Layer.effect(
       }),
       count: Effect.orDie(Effect.map(count(), ({ total }) => total)),
       list: Effect.orDie(Effect.map(selectAll(), (rows) => rows.map((row) => new User(row)))),
+      page: Effect.fn("Users.page")(function*({ cursor, limit }) {
+        const after = yield* afterIdOf(cursor)
+        const rows = yield* Effect.orDie(selectAfter({ after, count: limit + 1 }))
+        const { total } = yield* Effect.orDie(count())
+        return pageById(rows.map((row) => new User(row)), limit, total)
+      }),
       get: (id) => Effect.orDie(Effect.map(selectById(id), Option.map((row) => new User(row)))),
       findCredentials: Effect.fn("Users.findCredentials")(function*(text) {
         const username = decodeUsername(text)
@@ -93,7 +124,20 @@ export const UsersPg = Layer.effect(
       }),
       setPassword: Effect.fn("Users.setPassword")(function*(username, hash) {
         const row = yield* Effect.orDie(updatePassword({ username, hash }))
-        return Option.isSome(row) ? new User(row.value) : yield* new UserMissing({ username })
+        return Option.isSome(row) ? new User(row.value) : yield* new UserMissing({ user: username })
+      }),
+      change: Effect.fn("Users.change")(function*(id, { disabled, passwordHash, role }) {
+        const changed = { id, role: role ?? null, disabled: disabled ?? null, hash: passwordHash ?? null }
+        // The lock keeps two administrators from disabling each other at once.
+        return yield* sql`LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE`.pipe(
+          Effect.zipRight(Effect.all([countAdmins(), update(changed), countAdmins()])),
+          Effect.flatMap(([before, row, after]): Effect.Effect<User, UserMissing | LastAdmin> => {
+            if (Option.isNone(row)) return new UserMissing({ user: id })
+            return before.total > 0 && after.total === 0 ? new LastAdmin() : Effect.succeed(new User(row.value))
+          }),
+          sql.withTransaction,
+          Effect.catchTags({ SqlError: Effect.die, ParseError: Effect.die, NoSuchElementException: Effect.die })
+        )
       })
     })
   })

@@ -4,6 +4,7 @@ import automation from "./0002_automation.ts"
 import actions from "./0003_actions.ts"
 import dhcpBatches from "./0004_dhcp_batches.ts"
 import firewallConfigs from "./0005_firewall_configs.ts"
+import identity from "./0006_identity.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -11,5 +12,6 @@ export const migrations = Migrator.fromRecord({
   "0002_automation": automation,
   "0003_actions": actions,
   "0004_dhcp_batches": dhcpBatches,
-  "0005_firewall_configs": firewallConfigs
+  "0005_firewall_configs": firewallConfigs,
+  "0006_identity": identity
 })
