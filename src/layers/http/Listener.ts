@@ -1,7 +1,7 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Config, Context, Deferred, Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-import { createServer, type Server, STATUS_CODES } from "node:http"
+import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 import type { AnyProblem } from "../../api/Problem.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../api/problems.ts"
@@ -34,9 +34,21 @@ const answerClientErrors = (server: Server) =>
     const body = JSON.stringify(problemBody(problem, id, randomUUID()))
     socket.end(
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: application/problem+json\r\n` +
-        `X-Request-ID: ${id}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+        `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Request-ID: ${id}\r\nContent-Length: ${
+          Buffer.byteLength(body)
+        }\r\nConnection: close\r\n\r\n${body}`
     )
   })
+
+/** Answers that are under way, for the server to end their connections with them once it closes. */
+const trackAnswers = (server: Server): ReadonlySet<ServerResponse> => {
+  const answers = new Set<ServerResponse>()
+  server.on("request", (_, answer) => {
+    answers.add(answer)
+    answer.once("close", () => answers.delete(answer))
+  })
+  return answers
+}
 
 /** `close` waits for open connections for ever; here idle ones are cut at once and what is left after the grace. */
 const makeServer = (grace: Duration.Duration) => () => {
@@ -47,9 +59,11 @@ const makeServer = (grace: Duration.Duration) => () => {
     maxHeaderSize: limits.headerBytes
   })
   answerClientErrors(server)
+  const answers = trackAnswers(server)
   const close = server.close.bind(server)
   server.close = (callback) => {
     setTimeout(() => server.closeAllConnections(), Duration.toMillis(grace)).unref()
+    for (const answer of answers) answer.shouldKeepAlive = false
     const closing = close(callback)
     server.closeIdleConnections()
     return closing

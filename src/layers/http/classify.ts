@@ -5,37 +5,9 @@ import { Internal, InvalidRequest, NotFound, Unavailable, type Violation } from 
 import { NftUnavailable } from "../../services/Nft.ts"
 import { ClickHouseError } from "../clickhouse/ClickHouseError.ts"
 import { isPostgresOutage } from "../postgres/sql.ts"
+import { violationsOf } from "./violations.ts"
 
 const rooted = /^\W*(?:Expected )?\W*(path|query|headers|body)\b/
-
-/** Most violations that one answer lists. */
-const violationsMax = 200
-
-const pointerOf = (path: ReadonlyArray<PropertyKey>): string =>
-  path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("").slice(0, 256)
-
-/** What was expected, without the value that was sent instead. */
-const withoutActual = (message: string): string => {
-  const line = message.split("\n", 1)[0]!
-  const target = /^Unable to decode .* into (.{1,100})$/.exec(line)?.[1]
-  if (target !== undefined) return `Expected ${target}`
-  // V8 quotes what it could not parse.
-  if (/\bJSON\b/.test(line)) return "Expected JSON"
-  const actual = line.indexOf(", actual ")
-  const expected = (actual === -1 ? line : line.slice(0, actual)).replace(
-    "is unexpected, expected: ",
-    "Unknown field; known are "
-  )
-  return expected.slice(0, 300)
-}
-
-/** An absent value is also allowed where a field is optional; to say so of a wrong one helps nobody. */
-const isNoise = (error: Violation, all: ReadonlyArray<Violation>): boolean =>
-  error.message === "Expected undefined" &&
-  all.some((other) =>
-    other.message !== error.message &&
-    (other.pointer === error.pointer || other.pointer.startsWith(`${error.pointer}/`))
-  )
 
 /**
  * Request schemas are titled by where they apply, so a decode error that is rooted anywhere else is an answer of ours
@@ -44,16 +16,10 @@ const isNoise = (error: Violation, all: ReadonlyArray<Violation>): boolean =>
 const fromDecode = (error: HttpApiError.HttpApiDecodeError): AnyProblem => {
   const place = rooted.exec(error.message)?.[1] as Violation["in"] | undefined
   if (place === undefined) return internal()
-  const all = error.issues.slice(0, 5 * violationsMax).map((issue): Violation => ({
-    in: place,
-    pointer: pointerOf(issue.path),
-    message: withoutActual(issue.message)
-  }))
-  const told = all.filter((violation) => !isNoise(violation, all))
-  const errors = told.slice(0, violationsMax)
+  const errors = violationsOf(place, error.issues)
   const first = errors[0]
   const where = first === undefined ? "" : ` at ${first.pointer === "" ? "its root" : first.pointer}: ${first.message}`
-  const more = told.length > 1 ? ` (and ${told.length - 1} more)` : ""
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ""
   return new InvalidRequest({ detail: `The ${place} is not valid${where}${more}`, errors })
 }
 

@@ -3,6 +3,7 @@ import { Effect, type Stream } from "effect"
 import { CurrentUser } from "../../api/Auth.ts"
 import { IngestInterrupted } from "../../api/problems.ts"
 import type { IngestStopped, IngestVerdict } from "../../services/Ingest.ts"
+import { requestOctets } from "./requestOctets.ts"
 
 const interrupted = ({ resumeLine, verdict }: IngestStopped) =>
   new IngestInterrupted({
@@ -26,7 +27,7 @@ export const ingestStream = ({ lines }: { readonly lines: Lines }) =>
     const user = yield* CurrentUser
     const key = headers["idempotency-key"]
     return yield* lines<HttpServerError.RequestError>(
-      request.stream,
+      requestOctets(request),
       key === undefined ? undefined : `${user.id}:${key}`
     ).pipe(
       Effect.tapErrorTag("Ingest/IngestStopped", ({ cause }) => Effect.logWarning("ingest stopped", cause)),

@@ -2,6 +2,7 @@ import { type HttpServerError, HttpServerRequest } from "@effect/platform"
 import { Effect, Stream } from "effect"
 import type { Endpoint } from "../../api/endpoints.ts"
 import { InvalidRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from "../../api/problems.ts"
+import { discardBody, requestOctets } from "./requestOctets.ts"
 
 /** Limits of a decoded request body; streams have their own. */
 export const bodyLimits = { bytes: 1024 * 1024, depth: 64, arrival: "30 seconds" } as const
@@ -60,7 +61,7 @@ const parse = (bytes: Uint8Array): Effect.Effect<unknown, InvalidRequest> =>
 
 const collect = (request: HttpServerRequest.HttpServerRequest, bytesMax: number) =>
   Stream.runFoldEffect(
-    request.stream,
+    requestOctets(request),
     { chunks: [] as Array<Uint8Array>, size: 0 },
     (body, chunk) => {
       const size = body.size + chunk.length
@@ -115,8 +116,14 @@ export const withJsonBody = (
       ? Effect.succeed(provide({}))
       : Effect.fail(invalid("Expected a JSON body; there is none"))
   }
+<<<<<<< HEAD
   const bytesMax = operation.bodyBytesMax ?? bodyLimits.bytes
   if (Number(request.headers["content-length"] ?? 0) > bytesMax) return Effect.fail(tooLarge(bytesMax))
+=======
+  if (Number(request.headers["content-length"] ?? 0) > bodyLimits.bytes) {
+    return Effect.zipRight(discardBody(request), Effect.fail(tooLarge()))
+  }
+>>>>>>> main
   return checkMediaType(operation, request).pipe(
     Effect.zipRight(collect(request, bytesMax)),
     Effect.timeoutFail({

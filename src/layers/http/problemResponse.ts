@@ -16,7 +16,7 @@ const extraHeaders = (problem: AnyProblem): Record<string, string> => {
   if (problem instanceof RateLimited) return { "retry-after": String(problem.retry_after) }
   if (problem instanceof Unavailable || problem instanceof IngestInterrupted) return { "retry-after": "5" }
   if (problem instanceof TooManyQueries) return { "retry-after": "1" }
-  return problem.status === 413 || problem.status === 408 ? { connection: "close" } : {}
+  return problem.status === 408 ? { connection: "close" } : {}
 }
 
 /** Body of a problem with all its members; every occurrence has an id of its own. */
