@@ -116,14 +116,10 @@ export const withJsonBody = (
       ? Effect.succeed(provide({}))
       : Effect.fail(invalid("Expected a JSON body; there is none"))
   }
-<<<<<<< HEAD
   const bytesMax = operation.bodyBytesMax ?? bodyLimits.bytes
-  if (Number(request.headers["content-length"] ?? 0) > bytesMax) return Effect.fail(tooLarge(bytesMax))
-=======
-  if (Number(request.headers["content-length"] ?? 0) > bodyLimits.bytes) {
-    return Effect.zipRight(discardBody(request), Effect.fail(tooLarge()))
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) {
+    return Effect.zipRight(discardBody(request), Effect.fail(tooLarge(bytesMax)))
   }
->>>>>>> main
   return checkMediaType(operation, request).pipe(
     Effect.zipRight(collect(request, bytesMax)),
     Effect.timeoutFail({
