@@ -1,17 +1,23 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Duration, Effect, FastCheck as fc, Layer, Option, Redacted, Ref, TestClock } from "effect"
 import { Username } from "../../src/schema/User.ts"
-import { Authenticator } from "../../src/services/Authenticator.ts"
-import { IdentityLive } from "../../src/services/Identity.ts"
+import { Authenticator, AuthenticatorLive } from "../../src/services/Authenticator.ts"
+import { LoginGuardLive } from "../../src/services/LoginGuard.ts"
+import { MfaLive } from "../../src/services/Mfa.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
-import { SignIn } from "../../src/services/SignIn.ts"
+import { SignIn, SignInLive } from "../../src/services/SignIn.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { setDisabled } from "../layers/UsersMemory.ts"
 import { call, callJson } from "../support/client.ts"
 import { createUser, MemoryPorts, passwordOf, testApi } from "../support/testApi.ts"
 
-const Rules = IdentityLive.pipe(Layer.provideMerge(MemoryPorts))
+/** Without what wakes up by itself, so that a test's clock goes far in one step. */
+const Rules = Layer.merge(SignInLive, AuthenticatorLive).pipe(
+  Layer.provide(MfaLive),
+  Layer.provide(LoginGuardLive),
+  Layer.provideMerge(MemoryPorts)
+)
 
 const right = Redacted.make(passwordOf("viewer"))
 const login = (username: string, password = right) =>
