@@ -1,4 +1,5 @@
 import { Layer } from "effect"
+import { AuditSealerLive } from "./layers/AuditSealer.ts"
 import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
 import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClickHouse.ts"
@@ -8,16 +9,23 @@ import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClic
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnginesLive } from "./layers/Engines.ts"
 import { FirstAdminLive } from "./layers/FirstAdmin.ts"
+import { ClientAddressLive } from "./layers/http/ClientAddress.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
 import { ApiLive, HttpLive } from "./layers/http/Server.ts"
 import { IdsCrypto } from "./layers/IdsCrypto.ts"
 import { NftCommand } from "./layers/nft/NftCommand.ts"
 import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
+import { AuditTrailPg } from "./layers/postgres/AuditTrailPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
+import { FeedbackBoxPg } from "./layers/postgres/FeedbackBoxPg.ts"
+import { IdempotencyKeysPg } from "./layers/postgres/IdempotencyKeysPg.ts"
+import { IpRestrictionsPg } from "./layers/postgres/IpRestrictionsPg.ts"
+import { PreferencesPg } from "./layers/postgres/PreferencesPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
+import { UnitOfWorkPg } from "./layers/postgres/UnitOfWorkPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
 import { ReadinessLive } from "./layers/ReadinessLive.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
@@ -25,6 +33,7 @@ import { LoggingLive } from "./layers/telemetry/Logging.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
 import { FirewallIngestLive } from "./services/FirewallEvents.ts"
 import { IngestLive } from "./services/Ingest.ts"
+import { IpGuardLive } from "./services/IpGuard.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
 import { SignInLive } from "./services/SignIn.ts"
@@ -36,6 +45,12 @@ const StoresLive = Layer.mergeAll(
   AutomationRulesPg,
   RuleLedgerPg,
   ActionsPg,
+  AuditTrailPg,
+  FeedbackBoxPg,
+  IdempotencyKeysPg,
+  IpRestrictionsPg,
+  PreferencesPg,
+  UnitOfWorkPg,
   BatchNumbersPg,
   DhcpEventsClickHouse,
   DetectionsClickHouse,
@@ -53,10 +68,11 @@ const RulesLive = Layer.mergeAll(
   FirewallIngestLive,
   MetricsAnswersLive,
   TrafficSamplerLive,
-  FirstAdminLive
-)
+  FirstAdminLive,
+  AuditSealerLive
+).pipe(Layer.provideMerge(IpGuardLive))
 
-const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, DrainingLive)
+const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, DrainingLive, ClientAddressLive)
 
 /**
  * The whole server. What is provided first is built last and closed first: streams end, then the listener drains what

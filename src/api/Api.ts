@@ -2,13 +2,16 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import { Boundary } from "./Contract.ts"
 import { endpointsOf } from "./endpoints.ts"
 import { ActionsApi } from "./groups/ActionsApi.ts"
+import { AuditApi } from "./groups/AuditApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
 import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
+import { IpRestrictionsApi } from "./groups/IpRestrictionsApi.ts"
 import { MetricsApi } from "./groups/MetricsApi.ts"
 import { RetentionApi } from "./groups/RetentionApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
+import { FeedbackApi, UserApi } from "./groups/UserApi.ts"
 import { polish } from "./openapi.ts"
 
 const groups = HttpApi.make("netops")
@@ -20,6 +23,10 @@ const groups = HttpApi.make("netops")
   .add(FirewallEventsApi)
   .add(MetricsApi)
   .add(RetentionApi)
+  .add(IpRestrictionsApi)
+  .add(UserApi)
+  .add(FeedbackApi)
+  .add(AuditApi)
   .add(HealthApi)
   .add(OperationsApi)
   .middleware(Boundary)

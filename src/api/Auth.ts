@@ -3,13 +3,14 @@ import { Context, Schema } from "effect"
 import type { User } from "../schema/User.ts"
 import { wire } from "./Problem.ts"
 import { Forbidden, Unauthenticated } from "./problems.ts"
+import { IpRestricted } from "./problems/access.ts"
 
 /** The user whose token the request carries. */
 export class CurrentUser extends Context.Tag("api/CurrentUser")<CurrentUser, User>() {}
 
 /** Resolves the bearer token, then holds the caller to the permission that the endpoint `Requires`. */
 export class Authentication extends HttpApiMiddleware.Tag<Authentication>()("api/Authentication", {
-  failure: Schema.Union(wire(Unauthenticated), wire(Forbidden)),
+  failure: Schema.Union(wire(Unauthenticated), wire(Forbidden), wire(IpRestricted)),
   provides: CurrentUser,
   security: {
     bearer: HttpApiSecurity.bearer.pipe(

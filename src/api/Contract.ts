@@ -26,6 +26,24 @@ export class BodyMode extends Context.Tag("api/BodyMode")<
   { readonly mode: "optional" } | { readonly mode: "stream"; readonly contentType: string }
 >() {}
 
+/** What the shared machinery does for an endpoint. */
+export class Traits extends Context.Tag("api/Traits")<Traits, {
+  /** Honours `Idempotency-Key`. */
+  readonly idempotent: boolean
+  /** All that the handler writes is in Postgres: it is one transaction with its audit entry and remembered answer. */
+  readonly atomic: boolean
+  /** Answers the record's revision as `ETag`; reads honour `If-None-Match`, writes `If-Match`. */
+  readonly versioned: boolean
+}>() {}
+
+/** Gives an endpoint traits, all at once. */
+export const traits = (...names: ReadonlyArray<"idempotent" | "atomic" | "versioned">) =>
+  Context.make(Traits, {
+    idempotent: names.includes("idempotent"),
+    atomic: names.includes("atomic"),
+    versioned: names.includes("versioned")
+  })
+
 export const requires = (permission: Permission) => Context.make(Requires, permission)
 
 export const optionalBody = Context.make(BodyMode, { mode: "optional" })

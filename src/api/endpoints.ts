@@ -2,7 +2,7 @@ import { HttpApi, type HttpApiEndpoint, type HttpMethod } from "@effect/platform
 import { Context, Option } from "effect"
 import type { Permission } from "../schema/Permission.ts"
 import { Authentication } from "./Auth.ts"
-import { BodyMode, Requires } from "./Contract.ts"
+import { BodyMode, Requires, Traits } from "./Contract.ts"
 
 /** What an endpoint's declaration says of itself beside its schemas. */
 export interface Endpoint {
@@ -15,7 +15,10 @@ export interface Endpoint {
   readonly body: "none" | "required" | "optional" | "stream"
   /** Media type of the body. */
   readonly contentType: string
+  readonly traits: typeof Traits.Service
 }
+
+const noTraits = { idempotent: false, atomic: false, versioned: false }
 
 const bodyOf = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps): Pick<Endpoint, "body" | "contentType"> => {
   const mode = Option.getOrUndefined(Context.getOption(endpoint.annotations, BodyMode))
@@ -37,6 +40,7 @@ export const endpointsOf = (api: unknown): ReadonlyArray<Endpoint> => {
         path: endpoint.path,
         public: ![...middleware].some((tag) => tag.key === Authentication.key),
         permission: Option.getOrUndefined(Context.getOption(endpoint.annotations, Requires)),
+        traits: Option.getOrElse(Context.getOption(endpoint.annotations, Traits), () => noTraits),
         ...bodyOf(endpoint)
       })
     }

@@ -1,11 +1,14 @@
 import { Context, Data, DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
 import type { User } from "../schema/User.ts"
 import { Ids } from "./Ids.ts"
+import { IpGuard } from "./IpGuard.ts"
 import { Passwords } from "./Passwords.ts"
 import { Sessions } from "./Sessions.ts"
 import { Users } from "./Users.ts"
 
 export class WrongCredentials extends Data.TaggedError("SignIn/WrongCredentials")<{}> {}
+/** The credentials are right, but the user may not sign in from this address. */
+export class AddressRefused extends Data.TaggedError("SignIn/AddressRefused")<{}> {}
 
 export interface SignedIn {
   readonly token: Redacted.Redacted
@@ -29,7 +32,11 @@ const sha256 = (token: string): Effect.Effect<string> =>
 export class SignIn extends Context.Tag("services/SignIn")<
   SignIn,
   {
-    readonly login: (username: string, password: Redacted.Redacted) => Effect.Effect<SignedIn, WrongCredentials>
+    readonly login: (
+      username: string,
+      password: Redacted.Redacted,
+      address: string | undefined
+    ) => Effect.Effect<SignedIn, WrongCredentials | AddressRefused>
     readonly authenticate: (token: Redacted.Redacted) => Effect.Effect<Option.Option<User>>
   }
 >() {}
@@ -41,6 +48,7 @@ export const SignInLive = Layer.effect(
     const passwords = yield* Passwords
     const sessions = yield* Sessions
     const ids = yield* Ids
+    const guard = yield* IpGuard
     // An unknown user costs the same verification as a known one, against a password that nobody has.
     const nobody = yield* Effect.flatMap(ids.secret, passwords.hash)
 
@@ -59,11 +67,12 @@ export const SignInLive = Layer.effect(
     })
 
     return SignIn.of({
-      login: Effect.fn("SignIn.login")(function*(username, password) {
+      login: Effect.fn("SignIn.login")(function*(username, password, address) {
         const found = yield* users.findCredentials(username)
         const hash = Option.match(found, { onNone: () => nobody, onSome: (credentials) => credentials.passwordHash })
         const right = yield* passwords.verify(password, hash)
         if (!right || Option.isNone(found) || found.value.user.disabled) return yield* new WrongCredentials()
+        if (!(yield* guard.admits(found.value.user.id, address))) return yield* new AddressRefused()
         return yield* open(found.value.user)
       }),
       authenticate: Effect.fnUntraced(function*(token) {

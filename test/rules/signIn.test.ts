@@ -1,6 +1,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, FastCheck as fc, Layer, Option, Redacted, Ref, TestClock } from "effect"
 import { Username } from "../../src/schema/User.ts"
+import { IpGuardLive } from "../../src/services/IpGuard.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 import { sessionLimits, SignIn, SignInLive } from "../../src/services/SignIn.ts"
@@ -9,11 +10,11 @@ import { setDisabled } from "../layers/UsersMemory.ts"
 import { call, callJson } from "../support/client.ts"
 import { createUser, MemoryPorts, passwordOf, testApi } from "../support/testApi.ts"
 
-const Rules = SignInLive.pipe(Layer.provideMerge(MemoryPorts))
+const Rules = SignInLive.pipe(Layer.provide(IpGuardLive), Layer.provideMerge(MemoryPorts))
 
 const right = Redacted.make(passwordOf("viewer"))
 const login = (username: string, password = right) =>
-  Effect.flatMap(SignIn, (signIn) => signIn.login(username, password))
+  Effect.flatMap(SignIn, (signIn) => signIn.login(username, password, "192.0.2.1"))
 const authenticate = (token: Redacted.Redacted) => Effect.flatMap(SignIn, (signIn) => signIn.authenticate(token))
 
 /** Passwords that say how often they were verified, and against which hashes. */

@@ -9,23 +9,31 @@ import { type Role, roles } from "../../src/schema/Permission.ts"
 import { Username } from "../../src/schema/User.ts"
 import { FirewallIngestLive } from "../../src/services/FirewallEvents.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
+import { IpGuardLive } from "../../src/services/IpGuard.ts"
 import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
 import { SignInLive } from "../../src/services/SignIn.ts"
 import { Users } from "../../src/services/Users.ts"
 import { ActionsMemory } from "../layers/ActionsMemory.ts"
+import { AuditTrailMemory } from "../layers/AuditTrailMemory.ts"
 import { AutomationRulesMemory } from "../layers/AutomationRulesMemory.ts"
 import { AutomationStateMemory } from "../layers/AutomationState.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
+import { ClientAddressHeader } from "../layers/ClientAddressHeader.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import { FeedbackBoxMemory } from "../layers/FeedbackBoxMemory.ts"
+import { IdempotencyKeysMemory } from "../layers/IdempotencyKeysMemory.ts"
+import { IpRestrictionsMemory } from "../layers/IpRestrictionsMemory.ts"
 import { FirewallEventsMemory, MetricsMemory, ObservedMemory } from "../layers/MetricsMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
+import { PreferencesMemory } from "../layers/PreferencesMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
+import { UnitOfWorkMemory } from "../layers/UnitOfWorkMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
 import { inProcess } from "./inProcess.ts"
 
@@ -46,13 +54,22 @@ export const MemoryPorts = Layer.mergeAll(
   MetricsMemory,
   RetentionMemory,
   ReadinessMemory,
+  AuditTrailMemory,
+  IdempotencyKeysMemory,
+  IpRestrictionsMemory,
+  PreferencesMemory,
+  FeedbackBoxMemory,
+  UnitOfWorkMemory,
+  ClientAddressHeader,
   HttpMetricsProm,
   DrainingLive
 ).pipe(Layer.provideMerge(Layer.merge(EventMemory.layer, ObservedMemory.layer)))
 
 export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
-const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive, FirewallIngestLive, MetricsAnswersLive)
+const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive, FirewallIngestLive, MetricsAnswersLive).pipe(
+  Layer.provideMerge(IpGuardLive)
+)
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))

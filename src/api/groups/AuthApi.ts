@@ -5,6 +5,7 @@ import { Authentication } from "../Auth.ts"
 import { body } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { InvalidCredentials } from "../problems.ts"
+import { IpRestricted } from "../problems/access.ts"
 
 /** Result of a login (specification 2.8). */
 export const LoginResult = Schema.Struct({
@@ -22,6 +23,7 @@ export class SignInApi extends HttpApiGroup.make("signIn")
       })))
       .addSuccess(LoginResult)
       .addError(wire(InvalidCredentials))
+      .addError(wire(IpRestricted))
       .annotate(OpenApi.Summary, "Sign in")
       .annotate(OpenApi.Description, "Answers a bearer token for `Authorization: Bearer <token>`.")
   )

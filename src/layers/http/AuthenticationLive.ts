@@ -2,6 +2,8 @@ import { HttpServerRequest } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
 import { Authentication } from "../../api/Auth.ts"
 import { Forbidden, Unauthenticated } from "../../api/problems.ts"
+import { IpRestricted } from "../../api/problems/access.ts"
+import { IpGuard } from "../../services/IpGuard.ts"
 import { SignIn } from "../../services/SignIn.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 
@@ -10,7 +12,7 @@ const unauthenticated = () =>
 
 export const AuthenticationLive = Layer.effect(
   Authentication,
-  Effect.map(SignIn, (signIn) =>
+  Effect.map(Effect.all([SignIn, IpGuard]), ([signIn, guard]) =>
     Authentication.of({
       bearer: Effect.fnUntraced(function*(token) {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -20,6 +22,9 @@ export const AuthenticationLive = Layer.effect(
         if (user === undefined) return yield* unauthenticated()
         const facts = yield* CurrentRequest
         facts.user = user.username
+        if (!(yield* guard.admits(user.id, facts.address))) {
+          return yield* new IpRestricted({ detail: "This account may not be used from your address" })
+        }
         const permission = facts.operation?.permission
         if (permission !== undefined && !user.permissions.includes(permission)) {
           return yield* new Forbidden({ detail: `The operation needs the permission ${permission}`, permission })

@@ -1,13 +1,29 @@
-import { Context } from "effect"
+import { Context, Effect } from "effect"
 import type { Endpoint } from "../../api/endpoints.ts"
+
+/** What a handler tells of the change that it makes, for the audit trail and the answer's `ETag`. */
+export interface ChangeNotes {
+  target?: string | undefined
+  before?: unknown
+  after?: unknown
+  reason?: string | undefined
+  revision?: number | undefined
+}
 
 /** What the boundary knows of the request that a fiber works on; `user` is filled in by the authentication. */
 export interface RequestFacts {
   readonly id: string
   readonly operation: Endpoint | undefined
+  /** Address of the client; none where the peer has no address. */
+  readonly address: string | undefined
   user: string | undefined
+  readonly notes: ChangeNotes
 }
 
 export class CurrentRequest extends Context.Reference<CurrentRequest>()("http/CurrentRequest", {
-  defaultValue: (): RequestFacts => ({ id: "-", operation: undefined, user: undefined })
+  defaultValue: (): RequestFacts => ({ id: "-", operation: undefined, address: undefined, user: undefined, notes: {} })
 }) {}
+
+/** Adds to what is known of the change at hand. */
+export const note = (notes: ChangeNotes): Effect.Effect<void> =>
+  Effect.map(CurrentRequest, (facts) => void Object.assign(facts.notes, notes))

@@ -13,7 +13,8 @@ const documents = Object.entries(documentPaths).map(([name, path]): Endpoint => 
   public: true,
   permission: undefined,
   body: "none",
-  contentType: ""
+  contentType: "",
+  traits: { idempotent: false, atomic: false, versioned: false }
 }))
 
 const methods: ReadonlyArray<HttpMethod.HttpMethod> = ["GET", "POST", "PUT", "PATCH", "DELETE"]

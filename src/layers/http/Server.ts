@@ -2,17 +2,22 @@ import { HttpApiBuilder, HttpApiSwagger, HttpServer } from "@effect/platform"
 import { Layer } from "effect"
 import { Api } from "../../api/Api.ts"
 import { ActionsHttp } from "./ActionsHttp.ts"
+import { AuditHttp } from "./AuditHttp.ts"
 import { AuthenticationLive } from "./AuthenticationLive.ts"
 import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
+import { ExecutionLive } from "./Execution.ts"
 import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
+import { IdempotencyLive } from "./Idempotency.ts"
+import { IpRestrictionsHttp } from "./IpRestrictionsHttp.ts"
 import { DrainOnClose } from "./Listener.ts"
 import { MetricsHttp } from "./MetricsHttp.ts"
 import { documentPaths } from "./Operations.ts"
 import { RetentionHttp } from "./RetentionHttp.ts"
 import { HealthHttp, OperationsHttp } from "./SystemHttp.ts"
+import { FeedbackHttp, UserHttp } from "./UserHttp.ts"
 
 /** The API with its handlers; what is left to provide is exactly the service tags. */
 export const ApiLive = HttpApiBuilder.api(Api).pipe(
@@ -25,10 +30,16 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     FirewallEventsHttp,
     MetricsHttp,
     RetentionHttp,
+    IpRestrictionsHttp,
+    UserHttp,
+    FeedbackHttp,
+    AuditHttp,
     HealthHttp,
     OperationsHttp
   ]),
-  Layer.provide([AuthenticationLive, BoundaryLive])
+  Layer.provide([AuthenticationLive, BoundaryLive]),
+  Layer.provide(ExecutionLive),
+  Layer.provide(IdempotencyLive)
 )
 
 /** The OpenAPI document and its pages, which need nothing from the internet. */
