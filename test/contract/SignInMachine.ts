@@ -5,6 +5,7 @@ import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { Username } from "../../src/schema/User.ts"
 import type { ApiTokens } from "../../src/services/ApiTokens.ts"
 import { Authenticator, AuthenticatorLive, type SessionCredential } from "../../src/services/Authenticator.ts"
+import { IpGuard } from "../../src/services/IpGuard.ts"
 import { LoginGuardLive } from "../../src/services/LoginGuard.ts"
 import { Mfa, MfaLive, type MfaProof } from "../../src/services/Mfa.ts"
 import type { MfaChallenges } from "../../src/services/MfaChallenges.ts"
@@ -199,10 +200,12 @@ const atOnce = <A, E>(count: number, effect: (index: number) => Effect.Effect<A,
     concurrency: "unbounded"
   })
 
+const everyAddress = Layer.succeed(IpGuard, IpGuard.of({ admits: () => Effect.succeed(true), changed: Effect.void }))
+
 /** Sign-in over stores against a model of it, by the test's clock. */
 export const signInMachine = (name: string, stores: Layer.Layer<IdentityStores>, numRuns: number) =>
   describe(`sign-in over ${name}`, () => {
-    it.layer(stores)((it) => {
+    it.layer(Layer.merge(stores, everyAddress))((it) => {
       it.effect.prop("answers as the model does, whatever happens", [commands], ([all]) => machine(all), {
         fastCheck: { numRuns }
       })

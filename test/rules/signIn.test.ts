@@ -3,6 +3,7 @@ import { Duration, Effect, FastCheck as fc, Layer, Option, Redacted, Ref, TestCl
 import { Username } from "../../src/schema/User.ts"
 import { Authenticator } from "../../src/services/Authenticator.ts"
 import { IdentityLive } from "../../src/services/Identity.ts"
+import { IpGuardLive } from "../../src/services/IpGuard.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 import { SignIn } from "../../src/services/SignIn.ts"
@@ -11,7 +12,7 @@ import { setDisabled } from "../layers/UsersMemory.ts"
 import { call, callJson } from "../support/client.ts"
 import { createUser, MemoryPorts, passwordOf, testApi } from "../support/testApi.ts"
 
-const Rules = IdentityLive.pipe(Layer.provideMerge(MemoryPorts))
+const Rules = IdentityLive.pipe(Layer.provide(IpGuardLive), Layer.provideMerge(MemoryPorts))
 
 const right = Redacted.make(passwordOf("viewer"))
 const login = (username: string, password = right) =>
