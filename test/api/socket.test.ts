@@ -25,19 +25,21 @@ interface Answer {
   readonly reusedSocket: boolean
 }
 
-/** Sends a request over a real socket; `write` sends the body in its own way. */
+/** Sends a request over a real socket, and hangs up once it is answered; `write` sends the body in its own way. */
 const send = (options: RequestOptions, write: (sink: ReturnType<typeof request>) => void = (sink) => sink.end()) =>
   Effect.async<Answer, Error>((resume) => {
     const sink = request({ host: "127.0.0.1", ...options }, (source) => {
       const chunks: Array<Buffer> = []
       source.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", (error) => resume(Effect.fail(error)))
-      source.on("end", () =>
+      source.on("end", () => {
+        if (!sink.writableFinished) sink.destroy()
         resume(Effect.succeed({
           status: source.statusCode ?? 0,
           headers: source.headers,
           text: Buffer.concat(chunks).toString(),
           reusedSocket: sink.reusedSocket
-        })))
+        }))
+      })
     })
     sink.on("error", (error) => resume(Effect.fail(error)))
     write(sink)
