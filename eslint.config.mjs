@@ -22,7 +22,7 @@ const forbid = (from, ...folders) => ({
 })
 
 export default [
-  { ignores: ["dist", "node_modules", ".netops"] },
+  { ignores: ["dist", "node_modules", ".netops", "*.mjs"] },
   ...effect.configs.dprint,
   {
     files: ["src/**/*.ts", "test/**/*.ts", "bench/**/*.ts"],

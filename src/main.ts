@@ -1,4 +1,5 @@
 import { Layer } from "effect"
+import { AuditSealerLive } from "./layers/AuditSealer.ts"
 import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
 import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClickHouse.ts"
@@ -8,6 +9,7 @@ import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClic
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnginesLive } from "./layers/Engines.ts"
 import { FirstAdminLive } from "./layers/FirstAdmin.ts"
+import { ClientAddressLive } from "./layers/http/ClientAddress.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
 import { ApiLive, HttpLive } from "./layers/http/Server.ts"
 import { IdsCrypto } from "./layers/IdsCrypto.ts"
@@ -17,15 +19,21 @@ import { NftCommand } from "./layers/nft/NftCommand.ts"
 import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
 import { ApiTokensPg } from "./layers/postgres/ApiTokensPg.ts"
+import { AuditTrailPg } from "./layers/postgres/AuditTrailPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
+import { FeedbackBoxPg } from "./layers/postgres/FeedbackBoxPg.ts"
 import { FirewallConfigsPg } from "./layers/postgres/FirewallConfigsPg.ts"
+import { IdempotencyKeysPg } from "./layers/postgres/IdempotencyKeysPg.ts"
+import { IpRestrictionsPg } from "./layers/postgres/IpRestrictionsPg.ts"
 import { MfaChallengesPg } from "./layers/postgres/MfaChallengesPg.ts"
 import { MfaFactorsPg } from "./layers/postgres/MfaFactorsPg.ts"
+import { PreferencesPg } from "./layers/postgres/PreferencesPg.ts"
 import { RequestCountsPg } from "./layers/postgres/RequestCountsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
 import { SignInAttemptsPg } from "./layers/postgres/SignInAttemptsPg.ts"
+import { UnitOfWorkPg } from "./layers/postgres/UnitOfWorkPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
 import { ReadinessLive } from "./layers/ReadinessLive.ts"
 import { SecretsAesGcm } from "./layers/SecretsAesGcm.ts"
@@ -38,6 +46,7 @@ import { FirewallIngestLive } from "./services/FirewallEvents.ts"
 import { FirewallLive } from "./services/FirewallLive.ts"
 import { IdentityLive } from "./services/Identity.ts"
 import { IngestLive } from "./services/Ingest.ts"
+import { IpGuardLive } from "./services/IpGuard.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
 import { TrafficSamplerLive } from "./services/TrafficSampler.ts"
@@ -54,6 +63,12 @@ const StoresLive = Layer.mergeAll(
   RuleLedgerPg,
   ActionsPg,
   FirewallConfigsPg,
+  AuditTrailPg,
+  FeedbackBoxPg,
+  IdempotencyKeysPg,
+  IpRestrictionsPg,
+  PreferencesPg,
+  UnitOfWorkPg,
   BatchNumbersPg,
   DhcpEventsClickHouse,
   DetectionsClickHouse,
@@ -72,8 +87,9 @@ const RulesLive = Layer.mergeAll(
   FirewallIngestLive,
   MetricsAnswersLive,
   TrafficSamplerLive,
-  FirstAdminLive
-)
+  FirstAdminLive,
+  AuditSealerLive
+).pipe(Layer.provideMerge(IpGuardLive))
 
 const ToolsLive = Layer.mergeAll(
   IdsCrypto,
@@ -81,7 +97,8 @@ const ToolsLive = Layer.mergeAll(
   HttpMetricsProm,
   DrainingLive,
   SecretsAesGcm,
-  SignInEventsLog
+  SignInEventsLog,
+  ClientAddressLive
 )
 
 /**

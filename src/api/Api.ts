@@ -3,14 +3,17 @@ import { Boundary } from "./Contract.ts"
 import { endpointsOf } from "./endpoints.ts"
 import { ActionsApi } from "./groups/ActionsApi.ts"
 import { ApiTokensApi } from "./groups/ApiTokensApi.ts"
+import { AuditApi } from "./groups/AuditApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
 import { FirewallApi } from "./groups/FirewallApi.ts"
 import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
+import { IpRestrictionsApi } from "./groups/IpRestrictionsApi.ts"
 import { MetricsApi } from "./groups/MetricsApi.ts"
 import { RetentionApi } from "./groups/RetentionApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
+import { FeedbackApi, UserApi } from "./groups/UserApi.ts"
 import { UsersApi } from "./groups/UsersApi.ts"
 import { polish } from "./openapi.ts"
 
@@ -26,6 +29,10 @@ const groups = HttpApi.make("netops")
   .add(MetricsApi)
   .add(RetentionApi)
   .add(FirewallApi)
+  .add(IpRestrictionsApi)
+  .add(UserApi)
+  .add(FeedbackApi)
+  .add(AuditApi)
   .add(HealthApi)
   .add(OperationsApi)
   .middleware(Boundary)

@@ -3,6 +3,7 @@ import { Context, Schema } from "effect"
 import type { User } from "../schema/User.ts"
 import { wire } from "./Problem.ts"
 import { Forbidden, Unauthenticated } from "./problems.ts"
+import { IpRestricted } from "./problems/access.ts"
 import { RateLimited, SessionRequired, TokenNetworkRefused } from "./problems/identity.ts"
 
 /** The user whose token the request carries; with an API token its permissions are cut to the token's scopes. */
@@ -15,6 +16,7 @@ export class Authentication extends HttpApiMiddleware.Tag<Authentication>()("api
     wire(Forbidden),
     wire(SessionRequired),
     wire(TokenNetworkRefused),
+    wire(IpRestricted),
     wire(RateLimited)
   ),
   provides: CurrentUser,

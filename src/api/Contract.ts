@@ -35,6 +35,23 @@ export class BodyMode extends Context.Tag("api/BodyMode")<
 export class BodyLimit extends Context.Tag("api/BodyLimit")<BodyLimit, number>() {}
 
 export const bodyLimit = (bytes: number) => Context.make(BodyLimit, bytes)
+/** What the shared machinery does for an endpoint. */
+export class Traits extends Context.Tag("api/Traits")<Traits, {
+  /** Honours `Idempotency-Key`. */
+  readonly idempotent: boolean
+  /** All that the handler writes is in Postgres: it is one transaction with its audit entry and remembered answer. */
+  readonly atomic: boolean
+  /** Answers the record's revision as `ETag`; reads honour `If-None-Match`, writes `If-Match`. */
+  readonly versioned: boolean
+}>() {}
+
+/** Gives an endpoint traits, all at once. */
+export const traits = (...names: ReadonlyArray<"idempotent" | "atomic" | "versioned">) =>
+  Context.make(Traits, {
+    idempotent: names.includes("idempotent"),
+    atomic: names.includes("atomic"),
+    versioned: names.includes("versioned")
+  })
 
 export const requires = (permission: Permission) => Context.make(Requires, permission)
 

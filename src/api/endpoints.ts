@@ -2,7 +2,7 @@ import { HttpApi, type HttpApiEndpoint, type HttpMethod } from "@effect/platform
 import { Context, Option } from "effect"
 import type { Permission } from "../schema/Permission.ts"
 import { Authentication } from "./Auth.ts"
-import { BodyLimit, BodyMode, Requires, RequiresSession } from "./Contract.ts"
+import { BodyLimit, BodyMode, Requires, RequiresSession, Traits } from "./Contract.ts"
 
 /** What an endpoint's declaration says of itself beside its schemas. */
 export interface Endpoint {
@@ -19,7 +19,10 @@ export interface Endpoint {
   readonly bodyBytesMax?: number | undefined
   /** Media type of the body. */
   readonly contentType: string
+  readonly traits: typeof Traits.Service
 }
+
+const noTraits = { idempotent: false, atomic: false, versioned: false }
 
 const bodyOf = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps): Pick<Endpoint, "body" | "contentType"> => {
   const mode = Option.getOrUndefined(Context.getOption(endpoint.annotations, BodyMode))
@@ -43,6 +46,7 @@ export const endpointsOf = (api: unknown): ReadonlyArray<Endpoint> => {
         permission: Option.getOrUndefined(Context.getOption(endpoint.annotations, Requires)),
         bodyBytesMax: Option.getOrUndefined(Context.getOption(endpoint.annotations, BodyLimit)),
         sessionOnly: Context.get(endpoint.annotations, RequiresSession),
+        traits: Option.getOrElse(Context.getOption(endpoint.annotations, Traits), () => noTraits),
         ...bodyOf(endpoint)
       })
     }

@@ -24,6 +24,40 @@ const polishResponses = (operation: Json) => {
   }
 }
 
+const header = (name: string, description: string) => ({
+  name,
+  in: "header",
+  required: false,
+  schema: { type: "string" },
+  description
+})
+
+const revision = { ETag: { schema: { type: "string" }, description: "the record's revision" } }
+
+/** Headers that the shared machinery reads and writes. */
+const polishHeaders = (operation: Json, endpoint: Endpoint) => {
+  const { idempotent, versioned } = endpoint.traits
+  const parameters: Array<Json> = operation["parameters"]
+  if (idempotent) {
+    parameters.push(header(
+      "Idempotency-Key",
+      "1 to 255 visible characters; the same request under the same key is answered once and remembered for 24 hours"
+    ))
+  }
+  if (!versioned) return
+  const reads = endpoint.method === "GET"
+  parameters.push(
+    reads
+      ? header("If-None-Match", "ETags; 304 where the record has one of them")
+      : header("If-Match", "ETags; 412 where the record has none of them")
+  )
+  if (reads) operation["responses"]["304"] = { description: "The record has a revision named in If-None-Match" }
+  if (endpoint.method === "DELETE") return
+  for (const [status, response] of Object.entries<Json>(operation["responses"])) {
+    if (status.startsWith("2")) response["headers"] = revision
+  }
+}
+
 /** Makes the generated document tell the truth about errors, absent bodies and permissions. */
 export const polish = (spec: Json, endpoints: ReadonlyArray<Endpoint>): Json => {
   const known = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
@@ -31,6 +65,7 @@ export const polish = (spec: Json, endpoints: ReadonlyArray<Endpoint>): Json => 
     for (const operation of Object.values<Json>(item)) {
       polishResponses(operation)
       const endpoint = known.get(operation["operationId"])
+      if (endpoint !== undefined) polishHeaders(operation, endpoint)
       if (endpoint?.permission !== undefined) operation["x-permission"] = endpoint.permission
       if (endpoint?.body === "optional") operation["requestBody"].required = false
     }

@@ -13,7 +13,7 @@ import { checksumOf } from "./firewall/checksum.ts"
 import { tablesOf } from "./firewall/commands.ts"
 import { difference } from "./firewall/difference.ts"
 import { makeEnforcement } from "./firewall/enforcement.ts"
-import { accepted, differenceFrom, judge, located } from "./firewall/judge.ts"
+import { accepted, comparable, differenceFrom, judge, located } from "./firewall/judge.ts"
 import { makePendings } from "./firewall/pendings.ts"
 import { asCommands, refusals } from "./firewall/policy.ts"
 import { makeReconcile } from "./firewall/reconcile.ts"
@@ -165,14 +165,14 @@ const make = Effect.gen(function*() {
       const commands = asCommands(config.ruleset.nftables)
       const own = standing.applied.tables
       yield* refuseOwned(id, config.tables)
-      const running = yield* nft.structure
+      const running = yield* comparable(nft, commands)
       const foreign = tablesOf(running).filter((table) => config.tables.includes(table) && !own.includes(table))
       // What an apply left undone isn't foreign.
       const unfinished = standing.intent?.tables ?? []
       const strangers = foreign.filter((table) => !unfinished.includes(table))
       if (strangers.length > 0 && !request.adopt) return yield* new TableForeign({ tables: strangers })
       const removed = own.filter((table) => !config.tables.includes(table))
-      const diff = yield* differenceFrom(nft, running, commands, removed)
+      const diff = differenceFrom(running, commands, removed)
       yield* commit(standing, config.version, commands, running, request.confirmSeconds ?? confirmSeconds)
       yield* Effect.logInfo(`firewall: applied ${config.name} version ${config.version}`).pipe(
         Effect.annotateLogs({ config: id, comment: request.comment ?? "" })
@@ -225,7 +225,8 @@ const make = Effect.gen(function*() {
       const config = yield* configs.get(id)
       const { applied } = yield* configs.standing(id)
       const removed = applied.tables.filter((table) => !config.tables.includes(table))
-      return yield* differenceFrom(nft, yield* nft.structure, config.ruleset.nftables, removed)
+      const { nftables } = config.ruleset
+      return differenceFrom(yield* comparable(nft, nftables), nftables, removed)
     }),
     exported: Effect.fn("Firewall.exported")(function*(id) {
       const { ruleset } = yield* configs.get(id)

@@ -2,6 +2,7 @@ import { Context, Data, DateTime, Duration, Effect, Layer, Option, Redacted } fr
 import { SessionId } from "../schema/Session.ts"
 import type { User } from "../schema/User.ts"
 import { Ids } from "./Ids.ts"
+import { IpGuard } from "./IpGuard.ts"
 import { LoginGuard, type TooManyAttempts } from "./LoginGuard.ts"
 import { Mfa, type MfaProof, MfaProofWrong } from "./Mfa.ts"
 import { MfaChallenges } from "./MfaChallenges.ts"
@@ -11,6 +12,9 @@ import { SignInEvents } from "./SignInEvents.ts"
 import { challengeLimits, SignInLimits } from "./SignInLimits.ts"
 import { isToken, makeToken, sha256 } from "./tokens.ts"
 import { Users } from "./Users.ts"
+
+/** The credentials are right, but the user may not sign in from this address. */
+export class AddressRefused extends Data.TaggedError("SignIn/AddressRefused")<{}> {}
 
 export class WrongCredentials extends Data.TaggedError("SignIn/WrongCredentials")<{}> {}
 
@@ -43,7 +47,7 @@ export class SignIn extends Context.Tag("services/SignIn")<
       username: string,
       password: Redacted.Redacted,
       client: Client
-    ) => Effect.Effect<SignedIn | MfaRequired, WrongCredentials | TooManyAttempts>
+    ) => Effect.Effect<SignedIn | MfaRequired, WrongCredentials | AddressRefused | TooManyAttempts>
     /** Completes a login that waits for its second factor. */
     readonly verify: (
       mfaToken: Redacted.Redacted,
@@ -64,6 +68,7 @@ export const SignInLive = Layer.effect(
     const guard = yield* LoginGuard
     const events = yield* SignInEvents
     const limits = yield* SignInLimits
+    const addresses = yield* IpGuard
     const ids = yield* Ids
     // An unknown user costs the same verification as a known one, against a password that nobody has.
     const nobody = yield* Effect.flatMap(ids.secret, passwords.hash)
@@ -110,6 +115,10 @@ export const SignInLive = Layer.effect(
           yield* guard.failed({ username, userId: found?.user.id, address: client.address }, failures)
           return yield* new WrongCredentials()
         }
+        if (!(yield* addresses.admits(found.user.id, client.address))) {
+          yield* guard.release(username)
+          return yield* new AddressRefused()
+        }
         if (yield* mfa.isEnrolled(found.user)) {
           // The password alone proves nothing yet: it takes its own reservation back and forgives no wrong code.
           yield* guard.release(username)
@@ -129,6 +138,7 @@ export const SignInLive = Layer.effect(
         yield* mfa.prove(user, proof, client.address).pipe(
           Effect.tapErrorTag("Mfa/ProofWrong", () => tell("mfa.failed", client)(user))
         )
+        if (!(yield* addresses.admits(user.id, client.address))) return yield* new MfaProofWrong()
         if (!(yield* challenges.consume(tokenHash))) return yield* new MfaProofWrong()
         return yield* open(user, client)
       })

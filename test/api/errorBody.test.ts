@@ -2,6 +2,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Schema, Stream } from "effect"
 import { FirewallProblems, MetricsProblems, Problems } from "../../src/api/client.ts"
 import { registry } from "../../src/api/Problem.ts"
+import * as AccessProblems from "../../src/api/problems/access.ts"
 import { RuleDraft } from "../../src/schema/AutomationRule.ts"
 import { assertProblem, call } from "../support/client.ts"
 import { Callers, TestApi } from "../support/testApi.ts"
@@ -64,8 +65,8 @@ layer(TestApi)("the error body", (it) => {
 
   it.effect("has a page for each problem type", () =>
     Effect.gen(function*() {
-      const declared = Object.entries({ ...Problems, ...FirewallProblems, ...MetricsProblems })
-        .filter(([, value]) => "slug" in value).map(([name]) => name)
+      const problems = { ...Problems, ...FirewallProblems, ...MetricsProblems, ...AccessProblems }
+      const declared = Object.entries(problems).filter(([, value]) => "slug" in value).map(([name]) => name)
       assert.sameMembers([...registry.values()].map(({ identifier }) => identifier), declared)
       for (const [slug, problem] of registry) {
         const page = yield* call("GET", `/problems/${slug}`)

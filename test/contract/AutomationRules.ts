@@ -64,8 +64,7 @@ export const automationRulesContract = (
               yield* Effect.flip(rules.remove(id))
             ]
             for (const error of refused) {
-              assert.strictEqual(error._tag, "AutomationRules/RuleMissing")
-              assert.strictEqual(error.id, id)
+              assert.isTrue(error._tag === "AutomationRules/RuleMissing" && error.id === id)
             }
           }),
         { fastCheck: { numRuns } }

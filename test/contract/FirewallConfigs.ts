@@ -128,7 +128,9 @@ export const firewallConfigsContract = (name: string, layer: Layer.Layer<Firewal
             for (let i = 0; i < 20; i++) yield* Effect.yieldNow()
             inside--
           }))
-          yield* Effect.all([step, step, step], { concurrency: "unbounded" })
+          const reads = configs.exclusively(configs.standings)
+          const all: ReadonlyArray<Effect.Effect<unknown>> = [step, ...Array.from({ length: 20 }, () => reads), step]
+          yield* Effect.all(all, { concurrency: "unbounded" })
         }))
     })
   })

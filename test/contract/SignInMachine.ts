@@ -5,6 +5,7 @@ import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { Username } from "../../src/schema/User.ts"
 import type { ApiTokens } from "../../src/services/ApiTokens.ts"
 import { Authenticator, AuthenticatorLive, type SessionCredential } from "../../src/services/Authenticator.ts"
+import { IpGuard } from "../../src/services/IpGuard.ts"
 import { LoginGuardLive } from "../../src/services/LoginGuard.ts"
 import { Mfa, MfaLive, type MfaProof } from "../../src/services/Mfa.ts"
 import type { MfaChallenges } from "../../src/services/MfaChallenges.ts"
@@ -199,13 +200,36 @@ const atOnce = <A, E>(count: number, effect: (index: number) => Effect.Effect<A,
     concurrency: "unbounded"
   })
 
+const everyAddress = Layer.succeed(IpGuard, IpGuard.of({ admits: () => Effect.succeed(true), changed: Effect.void }))
+
 /** Sign-in over stores against a model of it, by the test's clock. */
 export const signInMachine = (name: string, stores: Layer.Layer<IdentityStores>, numRuns: number) =>
   describe(`sign-in over ${name}`, () => {
-    it.layer(stores)((it) => {
+    it.layer(Layer.merge(stores, everyAddress))((it) => {
       it.effect.prop("answers as the model does, whatever happens", [commands], ([all]) => machine(all), {
         fastCheck: { numRuns }
       })
+
+      it.scoped("a session that is refreshed all the time ends 12 hours after its sign-in", () =>
+        Effect.gen(function*() {
+          const { authenticator, signIn } = yield* node
+          const { user } = yield* enrolled(yield* node, false)
+          const result = yield* signIn.login(user.username, password, client)
+          if (result._tag !== "SignedIn") return assert.fail("there is no second factor")
+          let token = result.token
+          for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
+            yield* TestClock.adjust("20 minutes")
+            const caller = Option.getOrThrow(yield* authenticator.authenticate(token, client.address))
+            const credential = caller.credential as SessionCredential
+            const next = Option.getOrThrow(yield* authenticator.refresh(user, credential, client.address))
+            assert.strictEqual(Duration.toMinutes(next.expiresIn), Math.min(60, 12 * 60 - minutes))
+            token = next.token
+          }
+          yield* TestClock.adjust(Duration.millis(20 * 60_000 - 1))
+          assert.isTrue(Option.isSome(yield* authenticator.authenticate(token, client.address)))
+          yield* TestClock.adjust("1 millis")
+          assert.isTrue(Option.isNone(yield* authenticator.authenticate(token, client.address)))
+        }))
 
       it.scoped("of 50 tries of one code at once, each with a challenge of its own, exactly one passes", () =>
         Effect.gen(function*() {

@@ -1,6 +1,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { type AutomationRule, RuleDraft, type RuleId } from "../../src/schema/AutomationRule.ts"
 import { AutomationRules, RuleMissing } from "../../src/services/AutomationRules.ts"
+import { type Expected, isExpected, RevisionMismatch } from "../../src/services/Revision.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
 
 // Drafts pass through JSON as on their way to a database.
@@ -15,6 +16,12 @@ export const AutomationRulesMemory = Layer.effect(
         const rule = rules.get(id)
         return rule === undefined ? Effect.fail(new RuleMissing({ id })) : Effect.succeed(rule)
       })
+    const findExpected = (id: RuleId, expected: Expected) =>
+      Effect.filterOrFail(
+        find(id),
+        ({ revision }) => isExpected(expected, revision),
+        ({ revision }) => new RevisionMismatch({ revision })
+      )
     const save = (rule: AutomationRule): AutomationRule => {
       rules.set(rule.id, rule)
       return rule
@@ -35,8 +42,8 @@ export const AutomationRulesMemory = Layer.effect(
       get: find,
       list: (request) =>
         Effect.suspend(() => newestOf(rules.values(), request, ({ created_at, id }) => ({ at: created_at, id }))),
-      update: (id, { at, by, draft }) =>
-        Effect.map(find(id), ({ created_at, created_by, revision }) =>
+      update: (id, { at, by, draft, expected }) =>
+        Effect.map(findExpected(id, expected), ({ created_at, created_by, revision }) =>
           save({
             ...stored(draft),
             id,
@@ -46,8 +53,8 @@ export const AutomationRulesMemory = Layer.effect(
             created_at,
             updated_at: at
           })),
-      remove: (id) =>
-        Effect.map(find(id), () => {
+      remove: (id, expected) =>
+        Effect.map(findExpected(id, expected), () => {
           rules.delete(id)
           cooldowns.delete(id)
           for (const run of [...runs.values()]) if (run.rule_id === id) runs.delete(run.id)

@@ -2,6 +2,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Duration, Effect, FastCheck as fc, Layer, Option, Redacted, Ref, TestClock } from "effect"
 import { Username } from "../../src/schema/User.ts"
 import { Authenticator, AuthenticatorLive } from "../../src/services/Authenticator.ts"
+import { IpGuardLive } from "../../src/services/IpGuard.ts"
 import { LoginGuardLive } from "../../src/services/LoginGuard.ts"
 import { MfaLive } from "../../src/services/Mfa.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
@@ -16,6 +17,7 @@ import { createUser, MemoryPorts, passwordOf, testApi } from "../support/testApi
 const Rules = Layer.merge(SignInLive, AuthenticatorLive).pipe(
   Layer.provide(MfaLive),
   Layer.provide(LoginGuardLive),
+  Layer.provide(IpGuardLive),
   Layer.provideMerge(MemoryPorts)
 )
 

@@ -11,18 +11,23 @@ import { FirewallIngestLive } from "../../src/services/FirewallEvents.ts"
 import { FirewallLive } from "../../src/services/FirewallLive.ts"
 import { IdentityLive } from "../../src/services/Identity.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
+import { IpGuardLive } from "../../src/services/IpGuard.ts"
 import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
 import { Users } from "../../src/services/Users.ts"
 import { ActionsMemory } from "../layers/ActionsMemory.ts"
+import { AuditTrailMemory } from "../layers/AuditTrailMemory.ts"
 import { AutomationRulesMemory } from "../layers/AutomationRulesMemory.ts"
 import { AutomationStateMemory } from "../layers/AutomationState.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
+import { ClientAddressHeader } from "../layers/ClientAddressHeader.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import { FeedbackBoxMemory } from "../layers/FeedbackBoxMemory.ts"
 import { FirewallConfigsMemory } from "../layers/FirewallConfigsMemory.ts"
 import { FirewallGuardMemory } from "../layers/FirewallGuardMemory.ts"
+import { IdempotencyKeysMemory } from "../layers/IdempotencyKeysMemory.ts"
 import {
   ApiTokensMemory,
   MfaChallengesMemory,
@@ -31,14 +36,17 @@ import {
   SecretsMemory,
   SignInAttemptsMemory
 } from "../layers/IdentityMemory.ts"
+import { IpRestrictionsMemory } from "../layers/IpRestrictionsMemory.ts"
 import { FirewallEventsMemory, MetricsMemory, ObservedMemory } from "../layers/MetricsMemory.ts"
 import { NftMemory } from "../layers/NftMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
+import { PreferencesMemory } from "../layers/PreferencesMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
 import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
+import { UnitOfWorkMemory } from "../layers/UnitOfWorkMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
 import { inProcess } from "./inProcess.ts"
 
@@ -61,6 +69,13 @@ export const MemoryPorts = Layer.mergeAll(
   ReadinessMemory,
   FirewallConfigsMemory,
   Layer.provideMerge(FirewallGuardMemory, NftMemory),
+  AuditTrailMemory,
+  IdempotencyKeysMemory,
+  IpRestrictionsMemory,
+  PreferencesMemory,
+  FeedbackBoxMemory,
+  UnitOfWorkMemory,
+  ClientAddressHeader,
   HttpMetricsProm,
   ApiTokensMemory,
   MfaFactorsMemory,
@@ -81,7 +96,7 @@ const RulesLive = Layer.mergeAll(
   IngestLive,
   FirewallIngestLive,
   MetricsAnswersLive
-)
+).pipe(Layer.provideMerge(IpGuardLive))
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))

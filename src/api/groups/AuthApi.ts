@@ -7,6 +7,7 @@ import { Authentication } from "../Auth.ts"
 import { body, freeBody, optionalBody, path, query, sessionOnly } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { InvalidCredentials, NotFound, Unauthenticated } from "../problems.ts"
+import { IpRestricted } from "../problems/access.ts"
 import { MfaEnrolled, MfaInvalidCode, PasswordMismatch, RateLimited } from "../problems/identity.ts"
 
 /** Result of a login (specification 2.8). */
@@ -39,6 +40,7 @@ export class SignInApi extends HttpApiGroup.make("signIn")
       .addSuccess(Schema.Union(LoginResult, MfaChallenge))
       .addError(wire(InvalidCredentials))
       .addError(wire(RateLimited))
+      .addError(wire(IpRestricted))
       .annotate(OpenApi.Summary, "Sign in")
       .annotate(
         OpenApi.Description,

@@ -5,9 +5,10 @@ import { DetectedMac } from "../../schema/Detection.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { RuleRun, RunRequest, RunResult } from "../../schema/RuleRun.ts"
 import { Authentication } from "../Auth.ts"
-import { body, freeBody, optionalBody, path, query, requires } from "../Contract.ts"
+import { body, freeBody, optionalBody, path, query, requires, traits } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
+import { IdempotencyInFlight, IdempotencyKeyReused, PreconditionFailed } from "../problems/access.ts"
 
 /** Answer of a delete. */
 export const Deleted = Schema.Struct({ success: Schema.Literal(true), id: Schema.String }).annotations({
@@ -43,7 +44,10 @@ export class AutomationApi extends HttpApiGroup.make("automation")
     HttpApiEndpoint.post("createRule", rules)
       .setPayload(body(RuleDraft))
       .addSuccess(AutomationRuleAnswer, { status: 201 })
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Create a rule")
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
       .annotateContext(requires("automation.rules:write"))
   )
   .add(
@@ -63,6 +67,7 @@ export class AutomationApi extends HttpApiGroup.make("automation")
       .addSuccess(AutomationRuleAnswer)
       .addError(wire(NotFound))
       .annotate(OpenApi.Summary, "Read a rule")
+      .annotateContext(traits("versioned"))
       .annotateContext(requires("automation.rules:read"))
   )
   .add(
@@ -71,7 +76,9 @@ export class AutomationApi extends HttpApiGroup.make("automation")
       .setPayload(body(RuleDraft))
       .addSuccess(AutomationRuleAnswer)
       .addError(wire(NotFound))
+      .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Replace a rule")
+      .annotateContext(traits("atomic", "versioned"))
       .annotateContext(requires("automation.rules:write"))
   )
   .add(
@@ -79,8 +86,10 @@ export class AutomationApi extends HttpApiGroup.make("automation")
       .setPath(rulePath)
       .addSuccess(Deleted)
       .addError(wire(NotFound))
+      .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Delete a rule")
       .annotate(OpenApi.Description, "Its runs and cooldowns go with it; actions that it ordered stay.")
+      .annotateContext(traits("atomic", "versioned"))
       .annotateContext(requires("automation.rules:write"))
   )
   .add(
@@ -91,9 +100,12 @@ export class AutomationApi extends HttpApiGroup.make("automation")
         Schema.Struct({ data: RunResult, status: Schema.Literal("success") }).annotations({ identifier: "RunAnswer" })
       )
       .addError(wire(NotFound))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Run a rule now")
       .annotate(OpenApi.Description, "Whatever its schedule, and also when it is disabled.")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent"))
       .annotateContext(requires("automation.rules:run"))
   )
   .add(

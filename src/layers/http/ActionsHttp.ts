@@ -1,4 +1,3 @@
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { Api } from "../../api/Api.ts"
 import { ActionId } from "../../schema/Action.ts"
@@ -6,11 +5,12 @@ import { canonicalDuid } from "../../schema/Duid.ts"
 import { canonicalMac } from "../../schema/Mac.ts"
 import { Actions } from "../../services/Actions.ts"
 import { invalidCursor } from "./cursor.ts"
+import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
 
 const actionId = idFrom(ActionId, "action")
 
-export const ActionsHttp = HttpApiBuilder.group(
+export const ActionsHttp = group(
   Api,
   "actions",
   Effect.fnUntraced(function*(handlers) {

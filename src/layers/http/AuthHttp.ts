@@ -1,9 +1,10 @@
-import { HttpApiBuilder, HttpServerRequest } from "@effect/platform"
+import { HttpServerRequest } from "@effect/platform"
 import { Duration, Effect, Option, Redacted } from "effect"
 import { toDataURL } from "qrcode"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
 import { InvalidCredentials, Unauthenticated } from "../../api/problems.ts"
+import { IpRestricted } from "../../api/problems/access.ts"
 import { MfaEnrolled, MfaInvalidCode, PasswordMismatch } from "../../api/problems/identity.ts"
 import { SessionId } from "../../schema/Session.ts"
 import { summaryOf, type User } from "../../schema/User.ts"
@@ -11,9 +12,9 @@ import { Accounts } from "../../services/Accounts.ts"
 import { Authenticator, type SessionCredential } from "../../services/Authenticator.ts"
 import { Mfa, type MfaProof } from "../../services/Mfa.ts"
 import { SignIn } from "../../services/SignIn.ts"
-import { clientAddress } from "./ClientAddress.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
+import { clientAddress, CurrentRequest } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
+import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
 import { tooManyAttempts } from "./rateLimited.ts"
 
@@ -50,7 +51,7 @@ const proofOf = (
   return recoveryCode === undefined ? Effect.fail(invalidCode()) : Effect.succeed({ recoveryCode })
 }
 
-export const SignInHttp = HttpApiBuilder.group(
+export const SignInHttp = group(
   Api,
   "signIn",
   Effect.fnUntraced(function*(handlers) {
@@ -72,6 +73,8 @@ export const SignInHttp = HttpApiBuilder.group(
           Effect.catchTags({
             "SignIn/WrongCredentials": () =>
               new InvalidCredentials({ detail: "The username or the password is wrong" }),
+            "SignIn/AddressRefused": () =>
+              new IpRestricted({ detail: "This account may not be used from your address" }),
             "SignIn/TooManyAttempts": tooManyAttempts
           })
         )
@@ -94,7 +97,7 @@ export const SignInHttp = HttpApiBuilder.group(
   })
 )
 
-export const AccountHttp = HttpApiBuilder.group(
+export const AccountHttp = group(
   Api,
   "account",
   Effect.fnUntraced(function*(handlers) {

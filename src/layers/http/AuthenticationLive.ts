@@ -2,11 +2,12 @@ import { HttpServerRequest } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
 import { Authentication } from "../../api/Auth.ts"
 import { Forbidden, Unauthenticated } from "../../api/problems.ts"
+import { IpRestricted } from "../../api/problems/access.ts"
 import { SessionRequired, TokenNetworkRefused } from "../../api/problems/identity.ts"
 import { Authenticator, type Credential } from "../../services/Authenticator.ts"
+import { IpGuard } from "../../services/IpGuard.ts"
 import { RequestRate } from "../../services/RequestRate.ts"
-import { clientAddress } from "./ClientAddress.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
+import { clientAddress, CurrentRequest } from "./CurrentRequest.ts"
 import { rateLimited } from "./rateLimited.ts"
 
 const unauthenticated = () =>
@@ -20,6 +21,7 @@ export const AuthenticationLive = Layer.effect(
   Effect.gen(function*() {
     const authenticator = yield* Authenticator
     const rate = yield* RequestRate
+    const guard = yield* IpGuard
     return Authentication.of({
       bearer: Effect.fnUntraced(function*(token) {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -41,6 +43,9 @@ export const AuthenticationLive = Layer.effect(
         if (Option.isSome(wait)) return yield* rateLimited("Too many requests with this token")(wait.value)
         if (facts.operation?.sessionOnly === true && credential._tag !== "Session") {
           return yield* new SessionRequired({ detail: "The operation takes a session, not an API token" })
+        }
+        if (!(yield* guard.admits(user.id, facts.address))) {
+          return yield* new IpRestricted({ detail: "This account may not be used from your address" })
         }
         const permission = facts.operation?.permission
         if (permission !== undefined && !user.permissions.includes(permission)) {

@@ -1,4 +1,4 @@
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { DateTime, Effect, Schema } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
@@ -9,15 +9,19 @@ import type { DetectionFailed } from "../../services/Detections.ts"
 import { Ids } from "../../services/Ids.ts"
 import { RuleLedger } from "../../services/RuleLedger.ts"
 import { type InvalidWindow, RuleRunner } from "../../services/RuleRunner.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
+import { CurrentRequest, note } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
+import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
+import { expected, preconditionFailed } from "./revisions.ts"
 
 const ruleId = idFrom(RuleId, "rule")
 
 const withWarnings = (rule: AutomationRule) => ({ ...rule, warnings: warningsOf(rule) })
 
 const encodeAnswer = Schema.encode(AutomationRuleAnswer)
+
+const told = (rule: AutomationRule) => Effect.orDie(encodeAnswer(withWarnings(rule)))
 
 const unreachable = ({ message }: DetectionFailed) => new Unavailable({ detail: message })
 
@@ -27,7 +31,7 @@ const invalidWindow = ({ field, message }: InvalidWindow) =>
     errors: [{ in: "body", pointer: `/${field}`, message }]
   })
 
-export const AutomationHttp = HttpApiBuilder.group(
+export const AutomationHttp = group(
   Api,
   "automation",
   Effect.fnUntraced(function*(handlers) {
@@ -55,6 +59,7 @@ export const AutomationHttp = HttpApiBuilder.group(
           const id = RuleId.make(yield* ids.uuid)
           const rule = yield* rules.create({ id, draft: payload, by: user.id, at: yield* DateTime.now })
           const answer = yield* Effect.orDie(encodeAnswer(withWarnings(rule)))
+          yield* note({ target: id, after: answer, revision: rule.revision })
           return HttpServerResponse.unsafeJson(answer, {
             status: 201,
             headers: { location: `/api/automation/rules/${id}` }
@@ -76,25 +81,39 @@ export const AutomationHttp = HttpApiBuilder.group(
           })),
           Effect.catchTag("Detections/DetectionFailed", unreachable)
         ))
-      .handle("getRule", ({ path }) => Effect.map(find(path.id), withWarnings))
+      .handle("getRule", ({ path }) =>
+        find(path.id).pipe(
+          Effect.tap(({ revision }) => note({ revision })),
+          Effect.map(withWarnings)
+        ))
       .handle(
         "updateRule",
-        ({ path, payload }) =>
-          Effect.all([ruleId.parse(path.id), CurrentUser, DateTime.now]).pipe(
-            Effect.flatMap(([id, user, at]) => rules.update(id, { draft: payload, by: user.id, at })),
-            Effect.map(withWarnings),
-            Effect.catchTag("AutomationRules/RuleMissing", ruleId.missing)
-          ),
+        Effect.fnUntraced(function*({ path, payload }) {
+          const before = yield* find(path.id)
+          const user = yield* CurrentUser
+          const change = { draft: payload, by: user.id, at: yield* DateTime.now, expected: yield* expected }
+          const rule = withWarnings(
+            yield* rules.update(before.id, change).pipe(Effect.catchTags({
+              "AutomationRules/RuleMissing": ruleId.missing,
+              "Revision/RevisionMismatch": preconditionFailed
+            }))
+          )
+          yield* note({ before: yield* told(before), after: yield* told(rule), revision: rule.revision })
+          return rule
+        }),
         { uninterruptible: true }
       )
       .handle(
         "deleteRule",
-        ({ path }) =>
-          ruleId.parse(path.id).pipe(
-            Effect.flatMap(rules.remove),
-            Effect.as({ success: true as const, id: path.id }),
-            Effect.catchTag("AutomationRules/RuleMissing", ruleId.missing)
-          ),
+        Effect.fnUntraced(function*({ path }) {
+          const before = yield* find(path.id)
+          yield* rules.remove(before.id, yield* expected).pipe(Effect.catchTags({
+            "AutomationRules/RuleMissing": ruleId.missing,
+            "Revision/RevisionMismatch": preconditionFailed
+          }))
+          yield* note({ before: yield* told(before) })
+          return { success: true as const, id: path.id }
+        }),
         { uninterruptible: true }
       )
       .handle(

@@ -7,6 +7,7 @@ import { MethodNotAllowed, NotFound } from "../../api/problems.ts"
 import { Ids } from "../../services/Ids.ts"
 import { HttpMetrics } from "../telemetry/HttpMetrics.ts"
 import { classify, internal } from "./classify.ts"
+import { ClientAddress } from "./ClientAddress.ts"
 import { CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
 import { checkMediaType, withJsonBody } from "./jsonBody.ts"
 import { methodsFor, operationFor } from "./Operations.ts"
@@ -47,6 +48,7 @@ const wrap = HttpApiBuilder.middleware(
   Effect.gen(function*() {
     const ids = yield* Ids
     const metrics = yield* HttpMetrics
+    const clients = yield* ClientAddress
 
     const fail = (problem: AnyProblem, facts: RequestFacts, headers: Readonly<Record<string, string>> = {}) =>
       Effect.map(ids.uuid, (occurrence) => problemResponse(problem, facts.id, occurrence, headers))
@@ -75,7 +77,8 @@ const wrap = HttpApiBuilder.middleware(
           path: request.url.split("?", 1)[0]!.slice(0, 256),
           status,
           elapsed_ms: elapsed,
-          user: facts.user ?? "-"
+          user: facts.user ?? "-",
+          address: facts.address ?? "-"
         })
       })
 
@@ -87,8 +90,10 @@ const wrap = HttpApiBuilder.middleware(
         const facts: RequestFacts = {
           id: given !== undefined && wellFormedId.test(given) ? given : yield* ids.uuid,
           operation: operationFor(request.method, request.url),
+          address: clients.of(request),
           user: undefined,
-          credential: undefined
+          credential: undefined,
+          notes: {}
         }
         yield* Effect.annotateCurrentSpan("request.id", facts.id)
         const { operation } = facts

@@ -1,4 +1,3 @@
-import { HttpApiBuilder } from "@effect/platform"
 import { Clock, DateTime, Effect } from "effect"
 import { Api } from "../../api/Api.ts"
 import { InvalidRequest } from "../../api/problems.ts"
@@ -7,6 +6,7 @@ import { canonicalInstant } from "../../schema/Time.ts"
 import { DhcpEvents, type EventPosition } from "../../services/DhcpEvents.ts"
 import { Ingest } from "../../services/Ingest.ts"
 import { invalidCursor } from "./cursor.ts"
+import { group } from "./group.ts"
 import { ingestStream } from "./ingestStream.ts"
 
 const day = 86_400_000
@@ -26,7 +26,7 @@ const positionOf = (cursor: string): Effect.Effect<EventPosition, InvalidRequest
     : Effect.fail(invalidCursor())
 }
 
-export const DhcpEventsHttp = HttpApiBuilder.group(
+export const DhcpEventsHttp = group(
   Api,
   "dhcpEvents",
   Effect.fnUntraced(function*(handlers) {

@@ -1,4 +1,4 @@
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect, Schema } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
@@ -9,6 +9,7 @@ import { Firewall } from "../../services/Firewall.ts"
 import type * as F from "../../services/Firewall.ts"
 import { FirewallConfigs, type TableOwned } from "../../services/FirewallConfigs.ts"
 import { invalidCursor } from "./cursor.ts"
+import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
 
 const configId = idFrom(FirewallConfigId, "configuration")
@@ -46,7 +47,7 @@ const answers = {
 
 const writing = { uninterruptible: true } as const
 
-export const FirewallHttp = HttpApiBuilder.group(
+export const FirewallHttp = group(
   Api,
   "firewall",
   Effect.fnUntraced(function*(handlers) {

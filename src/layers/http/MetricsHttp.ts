@@ -1,4 +1,4 @@
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
@@ -11,6 +11,7 @@ import {
   type MetricsQueryRefused,
   type TooManyMetricsQueries
 } from "../../services/MetricsAnswers.ts"
+import { group } from "./group.ts"
 
 const refused = ({ message, pointer }: MetricsQueryRefused) =>
   new InvalidRequest({
@@ -36,7 +37,7 @@ const respond = <Filter>(
     Effect.catchTags({ "Metrics/QueryRefused": refused, "Metrics/TooManyQueries": tooMany })
   )
 
-export const MetricsHttp = HttpApiBuilder.group(
+export const MetricsHttp = group(
   Api,
   "metrics",
   Effect.fnUntraced(function*(handlers) {

@@ -14,7 +14,8 @@ const documents = Object.entries(documentPaths).map(([name, path]): Endpoint => 
   permission: undefined,
   sessionOnly: false,
   body: "none",
-  contentType: ""
+  contentType: "",
+  traits: { idempotent: false, atomic: false, versioned: false }
 }))
 
 const methods: ReadonlyArray<HttpMethod.HttpMethod> = ["GET", "POST", "PUT", "PATCH", "DELETE"]

@@ -1,10 +1,10 @@
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { Api } from "../../api/Api.ts"
 import { NotFound } from "../../api/problems.ts"
 import { Retention } from "../../services/Retention.ts"
+import { group } from "./group.ts"
 
-export const RetentionHttp = HttpApiBuilder.group(
+export const RetentionHttp = group(
   Api,
   "retention",
   Effect.fnUntraced(function*(handlers) {

@@ -2,18 +2,23 @@ import { HttpApiBuilder, HttpApiSwagger, HttpServer } from "@effect/platform"
 import { Layer } from "effect"
 import { Api } from "../../api/Api.ts"
 import { ActionsHttp } from "./ActionsHttp.ts"
+import { AuditHttp } from "./AuditHttp.ts"
 import { AuthenticationLive } from "./AuthenticationLive.ts"
 import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
+import { ExecutionLive } from "./Execution.ts"
 import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
 import { FirewallHttp } from "./FirewallHttp.ts"
+import { IdempotencyLive } from "./Idempotency.ts"
+import { IpRestrictionsHttp } from "./IpRestrictionsHttp.ts"
 import { DrainOnClose } from "./Listener.ts"
 import { MetricsHttp } from "./MetricsHttp.ts"
 import { documentPaths } from "./Operations.ts"
 import { RetentionHttp } from "./RetentionHttp.ts"
 import { HealthHttp, OperationsHttp } from "./SystemHttp.ts"
+import { FeedbackHttp, UserHttp } from "./UserHttp.ts"
 import { ApiTokensHttp, UsersHttp } from "./UsersHttp.ts"
 
 /** The API with its handlers; what is left to provide is exactly the service tags. */
@@ -30,10 +35,16 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     MetricsHttp,
     RetentionHttp,
     FirewallHttp,
+    IpRestrictionsHttp,
+    UserHttp,
+    FeedbackHttp,
+    AuditHttp,
     HealthHttp,
     OperationsHttp
   ]),
-  Layer.provide([AuthenticationLive, BoundaryLive])
+  Layer.provide([AuthenticationLive, BoundaryLive]),
+  Layer.provide(ExecutionLive),
+  Layer.provide(IdempotencyLive)
 )
 
 /** The OpenAPI document and its pages, which need nothing from the internet. */

@@ -1,4 +1,4 @@
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { Api } from "../../api/Api.ts"
 import type { ProblemClass } from "../../api/Problem.ts"
@@ -6,6 +6,7 @@ import { registry } from "../../api/Problem.ts"
 import { NotFound } from "../../api/problems.ts"
 import { Readiness } from "../../services/Readiness.ts"
 import { HttpMetrics } from "../telemetry/HttpMetrics.ts"
+import { group } from "./group.ts"
 
 const escape = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 
@@ -24,7 +25,7 @@ const page = (problem: ProblemClass): string =>
 </html>
 `
 
-export const HealthHttp = HttpApiBuilder.group(
+export const HealthHttp = group(
   Api,
   "health",
   Effect.fnUntraced(function*(handlers) {
@@ -52,7 +53,7 @@ export const HealthHttp = HttpApiBuilder.group(
   })
 )
 
-export const OperationsHttp = HttpApiBuilder.group(
+export const OperationsHttp = group(
   Api,
   "operations",
   Effect.fnUntraced(function*(handlers) {

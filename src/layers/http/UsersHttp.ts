@@ -1,4 +1,4 @@
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect, Redacted, Schema } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
@@ -10,8 +10,9 @@ import { UserAnswer, UserId } from "../../schema/User.ts"
 import { Accounts } from "../../services/Accounts.ts"
 import { ApiTokens } from "../../services/ApiTokens.ts"
 import { Users } from "../../services/Users.ts"
-import { clientAddress } from "./ClientAddress.ts"
+import { clientAddress } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
+import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
 
 const actor = Effect.all({ user: CurrentUser, address: clientAddress })
@@ -43,7 +44,7 @@ const created = <A, I>(schema: Schema.Schema<A, I>) => {
 const createdToken = created(CreatedApiToken)
 const createdUser = created(UserAnswer)
 
-export const ApiTokensHttp = HttpApiBuilder.group(
+export const ApiTokensHttp = group(
   Api,
   "apiTokens",
   Effect.fnUntraced(function*(handlers) {
@@ -79,7 +80,7 @@ export const ApiTokensHttp = HttpApiBuilder.group(
   })
 )
 
-export const UsersHttp = HttpApiBuilder.group(
+export const UsersHttp = group(
   Api,
   "users",
   Effect.fnUntraced(function*(handlers) {

@@ -1,6 +1,7 @@
 import { HttpServerResponse } from "@effect/platform"
 import { type AnyProblem, type ProblemClass, problemContentType } from "../../api/Problem.ts"
 import { IngestInterrupted, InvalidRequest, Unavailable } from "../../api/problems.ts"
+import { FeedbackLimited } from "../../api/problems/access.ts"
 import { RateLimited } from "../../api/problems/identity.ts"
 import { TooManyQueries } from "../../api/problems/metrics.ts"
 
@@ -16,6 +17,7 @@ const extraHeaders = (problem: AnyProblem): Record<string, string> => {
   if (problem instanceof RateLimited) return { "retry-after": String(problem.retry_after) }
   if (problem instanceof Unavailable || problem instanceof IngestInterrupted) return { "retry-after": "5" }
   if (problem instanceof TooManyQueries) return { "retry-after": "1" }
+  if (problem instanceof FeedbackLimited) return { "retry-after": String(problem.retry_after) }
   return problem.status === 408 ? { connection: "close" } : {}
 }
 

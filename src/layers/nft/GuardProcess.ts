@@ -119,9 +119,10 @@ const make = Effect.gen(function*() {
     }
     const boot = yield* bootId
     yield* attempt(() => fs.writeFile(join(guard, "boot"), boot, { mode: 0o600 }))
+    // Read before the guard's clock, so that nothing is restored before the deadline that was told.
+    const deadline = DateTime.add(yield* DateTime.now, { seconds })
     const due = (yield* uptime) + seconds * 100
     yield* attempt(() => fs.writeFile(join(guard, `pending.${due}`), "", { mode: 0o600 }))
-    const deadline = DateTime.add(yield* DateTime.now, { seconds })
     yield* launch(guard)
     return { deadline }
   }, Effect.uninterruptible)

@@ -3,6 +3,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { type AutomationRule, RuleDraft, RuleId } from "../../schema/AutomationRule.ts"
 import { UserId } from "../../schema/User.ts"
 import { AutomationRules, RuleMissing } from "../../services/AutomationRules.ts"
+import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
 import { newestPage } from "./newestPage.ts"
 import { Timestamp } from "./sql.ts"
 
@@ -35,18 +36,22 @@ export const AutomationRulesPg = Layer.effect(
       Result: Row,
       execute: (id) => sql`SELECT * FROM automation_rules WHERE id = ${id}`
     })
-    const update = SqlSchema.findOne({
-      Request: Change,
-      Result: Row,
-      execute: ({ draft, id, updated_at, updated_by }) =>
-        sql`UPDATE automation_rules SET draft = ${draft}, revision = revision + 1, updated_by = ${updated_by},
-          updated_at = ${updated_at} WHERE id = ${id} RETURNING *`
-    })
-    const deleteOne = SqlSchema.findOne({
-      Request: RuleId,
-      Result: Schema.Struct({ id: RuleId }),
-      execute: (id) => sql`DELETE FROM automation_rules WHERE id = ${id} RETURNING id`
-    })
+    const among = (expected: Expected) =>
+      expected === undefined ? sql`true` : sql`revision = ANY (${expected}::integer[])`
+    const update = (expected: Expected) =>
+      SqlSchema.findOne({
+        Request: Change,
+        Result: Row,
+        execute: ({ draft, id, updated_at, updated_by }) =>
+          sql`UPDATE automation_rules SET draft = ${draft}, revision = revision + 1, updated_by = ${updated_by},
+          updated_at = ${updated_at} WHERE id = ${id} AND ${among(expected)} RETURNING *`
+      })
+    const deleteOne = (expected: Expected) =>
+      SqlSchema.findOne({
+        Request: RuleId,
+        Result: Schema.Struct({ id: RuleId }),
+        execute: (id) => sql`DELETE FROM automation_rules WHERE id = ${id} AND ${among(expected)} RETURNING id`
+      })
     const page = yield* newestPage({
       table: "automation_rules",
       time: "created_at",
@@ -56,6 +61,12 @@ export const AutomationRulesPg = Layer.effect(
 
     const orMissing = <A>(id: RuleId, row: Option.Option<A>): Effect.Effect<A, RuleMissing> =>
       Option.match(row, { onNone: () => Effect.fail(new RuleMissing({ id })), onSome: Effect.succeed })
+
+    /** Nothing was written: the rule is not there, or not as expected. */
+    const unwritten = Effect.fnUntraced(function*(id: RuleId) {
+      const { revision } = yield* orMissing(id, yield* Effect.orDie(selectOne(id)))
+      return yield* new RevisionMismatch({ revision })
+    })
 
     return AutomationRules.of({
       create: Effect.fn("AutomationRules.create")(function*({ at, by, draft, id }) {
@@ -69,12 +80,12 @@ export const AutomationRulesPg = Layer.effect(
         const found = yield* page(sql`true`, request)
         return { ...found, items: found.items.map(toDomain) }
       }),
-      update: Effect.fn("AutomationRules.update")(function*(id, { at, by, draft }) {
-        const row = yield* Effect.orDie(update({ id, draft, updated_by: by, updated_at: at }))
-        return toDomain(yield* orMissing(id, row))
+      update: Effect.fn("AutomationRules.update")(function*(id, { at, by, draft, expected }) {
+        const row = yield* Effect.orDie(update(expected)({ id, draft, updated_by: by, updated_at: at }))
+        return Option.isSome(row) ? toDomain(row.value) : yield* unwritten(id)
       }),
-      remove: Effect.fn("AutomationRules.remove")(function*(id) {
-        yield* orMissing(id, yield* Effect.orDie(deleteOne(id)))
+      remove: Effect.fn("AutomationRules.remove")(function*(id, expected) {
+        if (Option.isNone(yield* Effect.orDie(deleteOne(expected)(id)))) return yield* unwritten(id)
       })
     })
   })

@@ -91,6 +91,7 @@ export const FirewallConfigsPg = Layer.effect(
   FirewallConfigs,
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
+    const queue = yield* Effect.makeSemaphore(1)
 
     const selectOne = SqlSchema.findOne({
       Request: FirewallConfigId,
@@ -221,16 +222,19 @@ export const FirewallConfigsPg = Layer.effect(
         )
         yield* orMissing(id, Option.fromNullable(rows[0]))
       }),
+      // Queued here first: those who wait in Postgres hold a connection each, and would leave none for who works.
       exclusively: (effect) =>
-        Effect.scoped(Effect.gen(function*() {
-          const connection = yield* Effect.orDie(sql.reserve)
-          yield* Effect.acquireReleaseInterruptible(
-            Effect.orDie(connection.executeUnprepared("SELECT pg_advisory_lock($1)", [lockKey], undefined)),
-            // A connection that broke has released the lock with its session.
-            () => Effect.ignore(connection.executeUnprepared("SELECT pg_advisory_unlock($1)", [lockKey], undefined))
-          )
-          return yield* effect
-        }))
+        queue.withPermits(1)(
+          Effect.scoped(Effect.gen(function*() {
+            const connection = yield* Effect.orDie(sql.reserve)
+            yield* Effect.acquireReleaseInterruptible(
+              Effect.orDie(connection.executeUnprepared("SELECT pg_advisory_lock($1)", [lockKey], undefined)),
+              // A connection that broke has released the lock with its session.
+              () => Effect.ignore(connection.executeUnprepared("SELECT pg_advisory_unlock($1)", [lockKey], undefined))
+            )
+            return yield* effect
+          }))
+        )
     })
   })
 )

@@ -71,29 +71,21 @@ export const accepted = (
     return Either.left(yield* located(nft, first, verdict.left))
   })
 
-/** The running ruleset as far as it is compared with a ruleset of so many elements. */
-export const comparable = (nft: NftService, running: ReadonlyArray<unknown>, commands: ReadonlyArray<unknown>) => {
-  const tables = tablesOf(commands)
-  const present = tablesOf(running).some((table) => tables.includes(table))
-  const compareElements = !present || elementCount(commands) <= comparedElementsMax
-  return Effect.map(
-    present && compareElements ? nft.list : Effect.succeed(running),
-    (listed) => ({ listed, compareElements })
-  )
-}
+/** The running ruleset, with its elements where they are few enough to be compared with the ruleset's. */
+export const comparable = (nft: NftService, commands: ReadonlyArray<unknown>) =>
+  elementCount(commands) <= comparedElementsMax ? nft.list : nft.structure
 
-/** What would change if these commands were applied. */
+/** What would change in what `comparable` listed if these commands were applied. */
 export const differenceFrom = (
-  nft: NftService,
   running: ReadonlyArray<unknown>,
   commands: ReadonlyArray<unknown>,
   removed: ReadonlyArray<string>
-) =>
-  Effect.map(
-    comparable(nft, running, commands),
-    ({ compareElements, listed }) =>
-      difference(listed, commands, [...new Set([...tablesOf(commands), ...removed])], compareElements)
-  )
+) => {
+  const tables = tablesOf(commands)
+  const present = tablesOf(running).some((table) => tables.includes(table))
+  const compareElements = !present || elementCount(commands) <= comparedElementsMax
+  return difference(running, commands, [...new Set([...tables, ...removed])], compareElements)
+}
 
 export interface Judgement {
   readonly valid: boolean
@@ -112,12 +104,9 @@ export const judge = (
     const refused = refusals(ruleset)
     if (refused.length > 0) return { valid: false, errors: refused, warnings: [], diff: null }
     const commands = asCommands(ruleset)
-    const running = yield* nft.structure
-    const [verdict, diff] = yield* Effect.all([
-      accepted(nft, running, commands, []),
-      differenceFrom(nft, running, commands, [])
-    ], { concurrency: 2 })
+    const running = yield* comparable(nft, commands)
+    const verdict = yield* accepted(nft, running, commands, [])
     return Either.isLeft(verdict)
       ? { valid: false, errors: verdict.left, warnings: [], diff: null }
-      : { valid: true, errors: [], warnings: warnings(ruleset, service), diff }
+      : { valid: true, errors: [], warnings: warnings(ruleset, service), diff: differenceFrom(running, commands, []) }
   })

@@ -5,6 +5,8 @@ import actions from "./0003_actions.ts"
 import dhcpBatches from "./0004_dhcp_batches.ts"
 import firewallConfigs from "./0005_firewall_configs.ts"
 import identity from "./0006_identity.ts"
+import access from "./0007_access.ts"
+import audit from "./0008_audit.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -13,5 +15,7 @@ export const migrations = Migrator.fromRecord({
   "0003_actions": actions,
   "0004_dhcp_batches": dhcpBatches,
   "0005_firewall_configs": firewallConfigs,
-  "0006_identity": identity
+  "0006_identity": identity,
+  "0007_access": access,
+  "0008_audit": audit
 })

@@ -1,0 +1,67 @@
+import { DateTime, Effect } from "effect"
+import { Api } from "../../api/Api.ts"
+import { CurrentUser } from "../../api/Auth.ts"
+import { FeedbackLimited } from "../../api/problems/access.ts"
+import { FeedbackId } from "../../schema/Feedback.ts"
+import { FeedbackBox } from "../../services/FeedbackBox.ts"
+import { Ids } from "../../services/Ids.ts"
+import { type Preference, Preferences } from "../../services/Preferences.ts"
+import { note } from "./CurrentRequest.ts"
+import { invalidCursor } from "./cursor.ts"
+import { group } from "./group.ts"
+import { expected, preconditionFailed } from "./revisions.ts"
+
+const answer = ({ revision, settings }: Preference) =>
+  Effect.as(note({ revision }), { success: true as const, settings })
+
+export const UserHttp = group(
+  Api,
+  "user",
+  Effect.fnUntraced(function*(handlers) {
+    const preferences = yield* Preferences
+    return handlers
+      .handle("settings", () =>
+        CurrentUser.pipe(
+          Effect.flatMap(({ id }) => preferences.get(id)),
+          Effect.flatMap(answer)
+        ))
+      .handle(
+        "updateSettings",
+        Effect.fnUntraced(function*({ payload }) {
+          const { id } = yield* CurrentUser
+          const before = yield* preferences.get(id)
+          const changed = yield* preferences.merge(id, payload, yield* expected).pipe(
+            Effect.catchTag("Revision/RevisionMismatch", preconditionFailed)
+          )
+          yield* note({ target: String(id), before: before.settings, after: changed.settings })
+          return yield* answer(changed)
+        })
+      )
+  })
+)
+
+export const FeedbackHttp = group(
+  Api,
+  "feedback",
+  Effect.fnUntraced(function*(handlers) {
+    const box = yield* FeedbackBox
+    const ids = yield* Ids
+    return handlers
+      .handle(
+        "submit",
+        Effect.fnUntraced(function*({ payload }) {
+          const { id: userId } = yield* CurrentUser
+          const id = FeedbackId.make(yield* ids.uuid)
+          const { status } = yield* box.submit({ id, userId, draft: payload, at: yield* DateTime.now }).pipe(
+            Effect.catchTag("FeedbackBox/FeedbackLimitReached", ({ retryAfterSeconds }) =>
+              new FeedbackLimited({
+                detail: `Five messages an hour are taken; the next in ${retryAfterSeconds} s`,
+                retry_after: retryAfterSeconds
+              }))
+          )
+          return { success: true as const, id, status }
+        })
+      )
+      .handle("list", ({ urlParams }) => box.list(urlParams).pipe(Effect.catchTag("Page/InvalidCursor", invalidCursor)))
+  })
+)

@@ -1,0 +1,36 @@
+import { Redacted } from "effect"
+
+const secretKeys =
+  /pass(?:word|phrase|wd)|secret|token|otp|recovery|credential|api_?key|private_?key|authorization|cookie/i
+const secretKeysWhole = /^(?:code|auth|pin|key|headers)$/i
+
+/** What stands in place of a secret. */
+export const redacted = "[redacted]"
+
+const depthMax = 64
+
+/** Postgres keeps no NUL in text, and hashing needs well-formed strings. */
+const wellFormed = (text: string): string => text.replace(/[\0\p{Cs}]/gu, "\uFFFD")
+
+/**
+ * A JSON value without secrets: whatever stands under a key that names one, and every `Redacted`, is replaced. What
+ * JSON can't hold is left out.
+ */
+export const redact = (value: unknown, depth = 0): unknown => {
+  if (Redacted.isRedacted(value)) return redacted
+  if (typeof value === "string") return wellFormed(value)
+  if (typeof value === "number") return Number.isFinite(value) ? value : null
+  if (typeof value === "boolean" || value === null) return value
+  if (typeof value === "bigint") return String(value)
+  if (typeof value !== "object") return undefined
+  if (depth >= depthMax) return null
+  if ("toJSON" in value && typeof value.toJSON === "function") return redact(value.toJSON(), depth + 1)
+  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1) ?? null)
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) => {
+      const secret = item !== null && typeof item !== "boolean" && (secretKeys.test(key) || secretKeysWhole.test(key))
+      const kept = secret ? redacted : redact(item, depth + 1)
+      return kept === undefined ? [] : [[wellFormed(key), kept]]
+    })
+  )
+}
