@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, layer as withLayer } from "@effect/vitest"
 import { Effect, Either, FastCheck as fc, Layer } from "effect"
 import type { NftCommandObject } from "../../src/schema/Nftables.ts"
 import { Nft } from "../../src/services/Nft.ts"
@@ -116,7 +116,8 @@ const ruleRemoval = (
 /** What every implementation of `Nft` keeps; run once per layer, on a ruleset that may be emptied. */
 export const nftContract = <E>(name: string, layer: Layer.Layer<Nft, E>, numRuns: number) =>
   describe(`Nft contract: ${name}`, () => {
-    it.layer(layer, { timeout: "30 seconds" })((it) => {
+    // What starts processes waits for them by the real clock.
+    withLayer(layer, { timeout: "30 seconds", excludeTestServices: true })((it) => {
       const property = { fastCheck: { numRuns } }
 
       it.effect.prop(
