@@ -65,7 +65,9 @@ describe("migrations", () => {
         assert.strictEqual(timedOut._tag, "None")
         assert.strictEqual(yield* withMigrationLock(Effect.succeed("free")), "free")
         const sql = yield* SqlClient.SqlClient
-        assert.deepStrictEqual(yield* sql`SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory'`, [{ n: 0 }])
+        const [held] = yield* sql`SELECT count(*) AS n FROM pg_locks JOIN pg_database ON pg_database.oid = database
+          WHERE locktype = 'advisory' AND datname = current_database()`
+        assert.deepStrictEqual(held, { n: 0 })
       }).pipe(Effect.provide(stores))
     }))
 })
