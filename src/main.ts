@@ -6,6 +6,9 @@ import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClic
 import { MetricsClickHouse } from "./layers/clickhouse/MetricsClickHouse.ts"
 import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
+import { AlarmRelaySingleton } from "./layers/cluster/AlarmRelay.ts"
+import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
+import { SchedulerSingleton } from "./layers/cluster/SchedulerSingleton.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnginesLive } from "./layers/Engines.ts"
 import { FirstAdminLive } from "./layers/FirstAdmin.ts"
@@ -18,10 +21,12 @@ import { GuardProcess } from "./layers/nft/GuardProcess.ts"
 import { NftCommand } from "./layers/nft/NftCommand.ts"
 import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
+import { AlarmsPg } from "./layers/postgres/AlarmsPg.ts"
 import { ApiTokensPg } from "./layers/postgres/ApiTokensPg.ts"
 import { AuditTrailPg } from "./layers/postgres/AuditTrailPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
+import { DueWindowsPg } from "./layers/postgres/DueWindowsPg.ts"
 import { FeedbackBoxPg } from "./layers/postgres/FeedbackBoxPg.ts"
 import { FirewallConfigsPg } from "./layers/postgres/FirewallConfigsPg.ts"
 import { IdempotencyKeysPg } from "./layers/postgres/IdempotencyKeysPg.ts"
@@ -61,6 +66,8 @@ const StoresLive = Layer.mergeAll(
   RequestCountsPg,
   AutomationRulesPg,
   RuleLedgerPg,
+  DueWindowsPg,
+  AlarmsPg,
   ActionsPg,
   FirewallConfigsPg,
   AuditTrailPg,
@@ -101,6 +108,9 @@ const ToolsLive = Layer.mergeAll(
   ClientAddressLive
 )
 
+/** What runs by itself, on one of all nodes each. */
+const SingletonsLive = Layer.mergeAll(SchedulerSingleton, AlarmRelaySingleton)
+
 /**
  * The whole server. What is provided first is built last and closed first: streams end, then the listener drains what
  * is in flight, and only then the stores below it close.
@@ -108,9 +118,12 @@ const ToolsLive = Layer.mergeAll(
 export const ServerLive = HttpLive.pipe(
   Layer.provide(ListenerLive),
   Layer.provide(ApiLive),
+  Layer.merge(SingletonsLive),
   Layer.provide(RulesLive),
   Layer.provide(StoresLive),
+  Layer.provide(ClusterLive),
   Layer.provide(EnginesLive),
+  Layer.provide(ClusterNodeLive),
   Layer.provide(Layer.provide(Layer.merge(NftCommand, GuardProcess), DataDirLive)),
   Layer.provide(ToolsLive),
   Layer.provide(SignInLimitsConfig),

@@ -2,6 +2,7 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import { Boundary } from "./Contract.ts"
 import { endpointsOf } from "./endpoints.ts"
 import { ActionsApi } from "./groups/ActionsApi.ts"
+import { AlarmsApi } from "./groups/AlarmsApi.ts"
 import { ApiTokensApi } from "./groups/ApiTokensApi.ts"
 import { AuditApi } from "./groups/AuditApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
@@ -24,6 +25,7 @@ const groups = HttpApi.make("netops")
   .add(UsersApi)
   .add(DhcpEventsApi)
   .add(AutomationApi)
+  .add(AlarmsApi)
   .add(ActionsApi)
   .add(FirewallEventsApi)
   .add(MetricsApi)

@@ -44,6 +44,7 @@ export const RuleRun = Schema.Struct({
   id: RunId,
   rule_id: RuleId,
   trigger: Schema.Literal("manual", "schedule", "backfill"),
+  due_at: Schema.NullOr(Schema.DateTimeUtc).annotations({ description: "when it was due; null when run by hand" }),
   mode: Schema.Literal("simulate", "enforce"),
   dry_run: Schema.Boolean,
   status: RunStatus,
@@ -62,3 +63,13 @@ export const RuleRun = Schema.Struct({
   finished_at: Schema.DateTimeUtc
 }).annotations({ identifier: "RuleRun" })
 export type RuleRun = typeof RuleRun.Type
+
+/** A run with its verdict on the window that it was due for; null when run by hand. */
+export const RuleRunAnswer = Schema.Struct({
+  ...RuleRun.fields,
+  verdict: Schema.NullOr(Schema.Literal("run", "skipped", "failed"))
+}).annotations({ identifier: "RuleRunAnswer" })
+
+/** What a run makes of the window that it was due for. */
+export const verdictOf = (status: RunStatus): "run" | "skipped" | "failed" =>
+  status === "failed" || status === "skipped" ? status : "run"

@@ -5,6 +5,7 @@ import type { DetectedMac } from "../schema/Detection.ts"
 import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { RuleRun, RunId } from "../schema/RuleRun.ts"
 import type { RuleMissing } from "./AutomationRules.ts"
+import type { DueLost } from "./DueWindows.ts"
 
 /** What an enforcing run wants to do: each action for each client, and the cooldown that follows. */
 export interface Enforcement {
@@ -14,6 +15,10 @@ export interface Enforcement {
   readonly detections: ReadonlyArray<DetectedMac>
   readonly actions: ReadonlyArray<ActionSpec>
   readonly cooldownUntil: DateTime.Utc
+  /** Time of the evaluated traffic, which of a backfilled window lies in the past. */
+  readonly seenAt: DateTime.Utc
+  /** Leaves clients alone that the rule took for traffic within this many minutes before or after `seenAt`. */
+  readonly apartMinutes: number
   readonly reason: string
   /** Ids for the actions that may be created, `detections × actions` of them. */
   readonly ids: ReadonlyArray<ActionId>
@@ -36,16 +41,16 @@ export class RuleLedger extends Context.Tag("services/RuleLedger")<
   {
     /** Clients that the rule leaves alone at this time. */
     readonly inCooldown: (rule: RuleId, at: DateTime.Utc) => Effect.Effect<ReadonlyArray<string>>
-    /** Records a run that acts on nothing. */
-    readonly record: (run: RuleRun) => Effect.Effect<void, RuleMissing>
+    /** Records a run that acts on nothing, and with it the verdict on the window it was due for. */
+    readonly record: (run: RuleRun) => Effect.Effect<void, RuleMissing | DueLost>
     /**
      * In one transaction: takes the detections that are free, orders their actions as desired state, and records the
-     * run with what `conclude` makes of the outcome.
+     * run with what `conclude` makes of the outcome, and the verdict on the window it was due for.
      */
     readonly enforce: (
       enforcement: Enforcement,
       conclude: (outcome: Enforced) => RuleRun
-    ) => Effect.Effect<RuleRun, RuleMissing>
+    ) => Effect.Effect<RuleRun, RuleMissing | DueLost>
     /** Newest first. */
     readonly runs: (rule: RuleId, page: PageRequest) => Effect.Effect<Page<RuleRun>, InvalidCursor>
   }

@@ -4,8 +4,10 @@ import type { AutomationRule, RulePreview } from "../schema/AutomationRule.ts"
 import { type DetectedMac, keyDetections, type Window } from "../schema/Detection.ts"
 import { type RuleRun, RunId, type RunRequest, type RunResult, type RunStatus } from "../schema/RuleRun.ts"
 import type { UserId } from "../schema/User.ts"
+import { Alarms } from "./Alarms.ts"
 import type { RuleMissing } from "./AutomationRules.ts"
 import { type Detected, type DetectionFailed, Detections } from "./Detections.ts"
+import type { DueLost } from "./DueWindows.ts"
 import { Ids } from "./Ids.ts"
 import { RuleLedger } from "./RuleLedger.ts"
 import { windowOf, type WindowRefused } from "./RuleWindow.ts"
@@ -17,6 +19,8 @@ export interface RunOrigin {
   readonly trigger: RuleRun["trigger"]
   readonly userId: UserId | null
   readonly requestId: string
+  /** The window that it is due for, taken by the run of this id: traffic up to that time is evaluated. */
+  readonly due?: { readonly at: DateTime.Utc; readonly run: RunId }
 }
 
 /**
@@ -32,7 +36,7 @@ export class RuleRunner extends Context.Tag("services/RuleRunner")<
       rule: AutomationRule,
       request: RunRequest,
       origin: RunOrigin
-    ) => Effect.Effect<RunResult, InvalidWindow | RuleMissing | DetectionFailed>
+    ) => Effect.Effect<RunResult, InvalidWindow | RuleMissing | DueLost | DetectionFailed>
   }
 >() {}
 
@@ -51,23 +55,38 @@ export const RuleRunnerLive = Layer.effect(
   Effect.gen(function*() {
     const detections = yield* Detections
     const ledger = yield* RuleLedger
+    const alarms = yield* Alarms
     const ids = yield* Ids
 
-    /** Nothing detected although clients are in cooldown: whether any of those would have been. */
-    const heldBack = (rule: AutomationRule, window: Window, detected: Detected, cooling: ReadonlyArray<string>) =>
-      detected.total > 0 || cooling.length === 0
-        ? Effect.succeed(false)
-        : Effect.map(detections.detectOnly(rule, window, cooling), ({ total }) => total > 0)
+    const nothing: Pick<Detected, "rows" | "total"> = { rows: [], total: 0 }
 
+    /** What is detected, and of the clients in cooldown what would be: asked where that can make a difference. */
     const evaluate = Effect.fn("RuleRunner.evaluate")(function*(
       rule: AutomationRule,
       window: Window,
-      at: DateTime.Utc
+      at: DateTime.Utc,
+      judged: boolean
     ) {
       const cooling = yield* ledger.inCooldown(rule.id, at)
       const detected = yield* detections.detect(rule, window, cooling)
-      return { detected, skipped: yield* heldBack(rule, window, detected, cooling) }
+      const asked = cooling.length > 0 && (judged || detected.total === 0)
+      const held = asked ? yield* detections.detectOnly(rule, window, cooling) : nothing
+      return { detected, held, skipped: detected.total === 0 && held.total > 0 }
     })
+
+    /** Unless some of the detections are cut off: then who is no longer detected can't be told. */
+    const watch = (
+      rule: AutomationRule,
+      window: Window,
+      requestId: string,
+      seen: ReadonlyArray<Pick<Detected, "rows" | "total">>
+    ) =>
+      seen.some(({ rows, total }) => total > rows.length) ? Effect.void : alarms.observe({
+        rule,
+        at: DateTime.unsafeFromDate(window.end),
+        matched: seen.flatMap(({ rows }) => rows),
+        requestId
+      })
 
     const preview = Effect.fn("RuleRunner.preview")(function*(proposal: RulePreview) {
       const now = yield* DateTime.now
@@ -79,11 +98,15 @@ export const RuleRunnerLive = Layer.effect(
 
     const run = Effect.fn("RuleRunner.run")(function*(rule: AutomationRule, request: RunRequest, origin: RunOrigin) {
       const startedAt = yield* DateTime.now
-      const runId = RunId.make(yield* ids.uuid)
-      const window = windowOf(rule, request, startedAt)
+      const { due } = origin
+      const runId = due?.run ?? RunId.make(yield* ids.uuid)
+      const window = windowOf(rule, request, due?.at ?? startedAt)
       if (Either.isLeft(window)) return yield* new InvalidWindow(window.left)
 
-      const evaluated = yield* Effect.either(evaluate(rule, window.right, startedAt))
+      // Looking into the past says nothing about what goes on now.
+      const judged = !request.dry_run && origin.trigger !== "backfill" && request.start === undefined &&
+        request.end === undefined
+      const evaluated = yield* Effect.either(evaluate(rule, window.right, startedAt, judged))
       const finishedAt = yield* DateTime.now
       const detected = Either.isRight(evaluated) ? evaluated.right.detected : undefined
       const elapsed = Math.round(
@@ -93,6 +116,7 @@ export const RuleRunnerLive = Layer.effect(
         id: runId,
         rule_id: rule.id,
         trigger: origin.trigger,
+        due_at: due?.at ?? null,
         mode: rule.mode,
         dry_run: request.dry_run,
         status: conclusion.status,
@@ -138,6 +162,9 @@ export const RuleRunnerLive = Layer.effect(
       const { rows, total } = evaluated.right.detected
       const acts = rule.mode === "enforce" && !request.dry_run
       if (total > rule.max_detections) return yield* conclude("warning", total, rows, overLimit(rule, total))
+      // Before the clients are taken: whom a crash leaves without an alarm, the next run detects again.
+      const { held } = evaluated.right
+      if (judged) yield* watch(rule, window.right, origin.requestId, [evaluated.right.detected, held])
       if (evaluated.right.skipped) return yield* conclude("skipped", 0, [])
       if (!acts) return yield* conclude("simulated", total, rows)
       if (total === 0) return yield* conclude("success", 0, [])
@@ -154,6 +181,8 @@ export const RuleRunnerLive = Layer.effect(
         detections: rows,
         actions: rule.actions,
         cooldownUntil: DateTime.addDuration(startedAt, Duration.minutes(rule.cooldown_minutes)),
+        seenAt: DateTime.unsafeFromDate(window.right.end),
+        apartMinutes: origin.trigger === "backfill" ? rule.cooldown_minutes : 0,
         reason: request.reason ?? `rule ${rule.name}`,
         ids: actionIds
       }, (outcome) => {

@@ -49,6 +49,8 @@ const enforce = (named: Names, { at = start, clients, rule, run, specs }: Attemp
       detections: clients.map((client) => detection(named, client, "v4")),
       actions: specs,
       cooldownUntil: DateTime.add(at, { minutes: 10 }),
+      seenAt: at,
+      apartMinutes: 0,
       reason: `run ${run}`,
       ids: clients.flatMap((_, row) => specs.map((_, column): ActionId => named.action(run * 1000 + row * 10 + column)))
     }, (outcome) => {

@@ -45,6 +45,7 @@ export const runOf = (id: RunId, rule: RuleId, at: DateTime.Utc, outcome?: Enfor
   id,
   rule_id: rule,
   trigger: "manual",
+  due_at: null,
   mode: "enforce",
   dry_run: false,
   status: outcome === undefined ? "simulated" : "success",
@@ -79,7 +80,9 @@ const step = fc.record({
           }
         ),
         specs: fc.array(actionSpec.map((json) => Schema.decodeUnknownSync(ActionSpec)(json)), { maxLength: 3 }),
-        cooldown: fc.constantFrom(0, 1, 5, 60)
+        cooldown: fc.constantFrom(0, 1, 5, 60),
+        seen: fc.constantFrom(0, 0, 5, 60),
+        apart: fc.constantFrom(0, 0, 5, 60)
       })
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("record" as const), rule }) },
@@ -111,7 +114,7 @@ const perform = Effect.fnUntraced(function*(named: Names, index: number, command
   const at = yield* DateTime.now
   switch (command.kind) {
     case "enforce": {
-      const { cooldown, found, specs } = command
+      const { apart, cooldown, found, seen, specs } = command
       const outcome: Array<unknown> = []
       const run = yield* ledger.enforce({
         rule: named.rule(command.rule),
@@ -120,6 +123,8 @@ const perform = Effect.fnUntraced(function*(named: Names, index: number, command
         detections: found.map(([client, known]) => detection(named, client, known)),
         actions: specs,
         cooldownUntil: DateTime.add(at, { minutes: cooldown }),
+        seenAt: DateTime.subtract(at, { minutes: seen }),
+        apartMinutes: apart,
         reason: `step ${index}`,
         ids: found.flatMap((_, row) => specs.map((_, column) => named.action(index * 100 + row * 10 + column)))
       }, (enforced) => {

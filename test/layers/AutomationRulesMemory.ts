@@ -1,4 +1,4 @@
-import { Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Layer, Schema } from "effect"
 import { type AutomationRule, RuleDraft, type RuleId } from "../../src/schema/AutomationRule.ts"
 import { AutomationRules, RuleMissing } from "../../src/services/AutomationRules.ts"
 import { type Expected, isExpected, RevisionMismatch } from "../../src/services/Revision.ts"
@@ -10,7 +10,7 @@ const stored = (draft: RuleDraft): RuleDraft => Schema.decodeSync(Stored)(Schema
 
 export const AutomationRulesMemory = Layer.effect(
   AutomationRules,
-  Effect.map(AutomationState, ({ cooldowns, rules, runs }) => {
+  Effect.map(AutomationState, ({ cooldowns, rules, runs, spans, windows }) => {
     const find = (id: RuleId) =>
       Effect.suspend(() => {
         const rule = rules.get(id)
@@ -22,8 +22,21 @@ export const AutomationRulesMemory = Layer.effect(
         ({ revision }) => isExpected(expected, revision),
         ({ revision }) => new RevisionMismatch({ revision })
       )
+    /** The open span of a rule follows its latest change. */
+    const respan = ({ enabled, id, schedule, updated_at }: AutomationRule) => {
+      const open = [...spans.values()].find((span) => span.rule === id && span.until === null)
+      const scheduled = enabled && schedule.type !== "manual"
+      const same = scheduled && open !== undefined && JSON.stringify(open.schedule) === JSON.stringify(schedule)
+      if (same) return
+      if (open !== undefined) spans.set(open.id, { ...open, until: DateTime.max(open.since, updated_at) })
+      const next = Math.max(0, ...spans.keys()) + 1
+      if (scheduled) {
+        spans.set(next, { id: next, rule: id, schedule, since: updated_at, until: null, settled: updated_at })
+      }
+    }
     const save = (rule: AutomationRule): AutomationRule => {
       rules.set(rule.id, rule)
+      respan(rule)
       return rule
     }
     return AutomationRules.of({
@@ -57,6 +70,8 @@ export const AutomationRulesMemory = Layer.effect(
         Effect.map(findExpected(id, expected), () => {
           rules.delete(id)
           cooldowns.delete(id)
+          for (const span of [...spans.values()]) if (span.rule === id) spans.delete(span.id)
+          for (const [key, { window }] of [...windows]) if (window.rule_id === id) windows.delete(key)
           for (const run of [...runs.values()]) if (run.rule_id === id) runs.delete(run.id)
         })
     })

@@ -1,9 +1,19 @@
 import { Context, DateTime, Either, Layer } from "effect"
 import type { Action, ActionId } from "../../src/schema/Action.ts"
+import type { Alarm, AlarmId, AlarmTransition } from "../../src/schema/Alarm.ts"
 import type { AutomationRule, RuleId } from "../../src/schema/AutomationRule.ts"
+import type { DueWindow } from "../../src/schema/DueWindow.ts"
 import type { InvalidCursor, Page, PageRequest } from "../../src/schema/Page.ts"
 import { pageOfRows, type Position, positionOf } from "../../src/schema/Position.ts"
 import type { RuleRun, RunId } from "../../src/schema/RuleRun.ts"
+import type { Beat, Claim, Span } from "../../src/services/DueWindows.ts"
+
+/** A due window with whoever evaluates it. */
+export interface HeldWindow {
+  readonly id: string
+  readonly window: DueWindow
+  readonly claim: Claim | undefined
+}
 
 /** What the memory layers of rules, ledger and actions share, as tables of one database would. */
 export class AutomationState extends Context.Tag("test/AutomationState")<
@@ -13,6 +23,12 @@ export class AutomationState extends Context.Tag("test/AutomationState")<
     readonly runs: Map<RunId, RuleRun>
     readonly cooldowns: Map<RuleId, Map<string, DateTime.Utc>>
     readonly actions: Map<ActionId, Action>
+    readonly takes: Array<{ readonly rule: RuleId; readonly client: string; readonly seenAt: DateTime.Utc }>
+    readonly spans: Map<number, Span>
+    readonly windows: Map<string, HeldWindow>
+    readonly beats: Array<Beat>
+    readonly alarms: Map<AlarmId, Alarm>
+    readonly transitions: Array<AlarmTransition>
   }
 >() {}
 
@@ -21,7 +37,13 @@ export const AutomationStateMemory = Layer.sync(AutomationState, () => ({
   rules: new Map(),
   runs: new Map(),
   cooldowns: new Map(),
-  actions: new Map()
+  actions: new Map(),
+  takes: [],
+  spans: new Map(),
+  windows: new Map(),
+  beats: [],
+  alarms: new Map(),
+  transitions: []
 }))
 
 const newer = (a: Position, b: Position): number =>

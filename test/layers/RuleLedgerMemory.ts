@@ -1,23 +1,32 @@
 import { DateTime, Effect, Layer } from "effect"
 import { Action } from "../../src/schema/Action.ts"
 import { clientOfDetection } from "../../src/schema/Detection.ts"
+import { type RuleRun, type RunId, verdictOf } from "../../src/schema/RuleRun.ts"
 import { type ActionOrder, clientsOf, ordersOf, prolongs } from "../../src/services/ActionOrders.ts"
 import { actionAt } from "../../src/services/Actions.ts"
 import { RuleMissing } from "../../src/services/AutomationRules.ts"
+import { DueLost } from "../../src/services/DueWindows.ts"
 import { type Enforcement, RuleLedger } from "../../src/services/RuleLedger.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
 
 export const RuleLedgerMemory = Layer.effect(
   RuleLedger,
-  Effect.map(AutomationState, ({ actions, cooldowns, rules, runs }) => {
-    const claim = ({ at, cooldownUntil, detections, rule }: Enforcement) => {
+  Effect.map(AutomationState, ({ actions, cooldowns, rules, runs, takes, windows }) => {
+    const takenNear = ({ apartMinutes, rule, seenAt }: Enforcement, client: string) =>
+      takes.some((take) => {
+        const apart = Math.abs(DateTime.distance(take.seenAt, seenAt))
+        return take.rule === rule && take.client === client && apart < apartMinutes * 60_000
+      })
+    const claim = (enforcement: Enforcement) => {
+      const { at, cooldownUntil, detections, rule, seenAt } = enforcement
       const held = cooldowns.get(rule) ?? new Map<string, DateTime.Utc>()
       cooldowns.set(rule, held)
       const free = clientsOf(detections).filter((client) => {
         const until = held.get(client)
-        return until === undefined || DateTime.lessThanOrEqualTo(until, at)
+        return (until === undefined || DateTime.lessThanOrEqualTo(until, at)) && !takenNear(enforcement, client)
       })
       for (const client of free) held.set(client, cooldownUntil)
+      for (const client of free) takes.push({ rule, client, seenAt })
       return new Set(free)
     }
     const inForce = (order: ActionOrder, at: DateTime.Utc) => {
@@ -45,6 +54,20 @@ export const RuleLedgerMemory = Layer.effect(
       return true
     }
 
+    const entryOf = (id: RunId) =>
+      [...windows].find(([, { claim, window }]) => window.verdict === "running" && claim?.run === id)
+    const settle = (run: RuleRun) => {
+      const entry = run.due_at === null ? undefined : entryOf(run.id)
+      if (entry === undefined) return
+      const [key, { id, window }] = entry
+      windows.set(key, {
+        id,
+        window: { ...window, verdict: verdictOf(run.status), reason: run.error },
+        claim: undefined
+      })
+    }
+    const isLost = (run: Pick<RuleRun, "id" | "due_at">) => run.due_at !== null && entryOf(run.id) === undefined
+
     return RuleLedger.of({
       inCooldown: (rule, at) =>
         Effect.sync(() =>
@@ -52,19 +75,24 @@ export const RuleLedgerMemory = Layer.effect(
             .map(([client]) => client).sort()
         ),
       record: (run) =>
-        Effect.suspend(() => {
+        Effect.suspend((): Effect.Effect<void, RuleMissing | DueLost> => {
           if (!rules.has(run.rule_id)) return Effect.fail(new RuleMissing({ id: run.rule_id }))
+          if (isLost(run)) return Effect.fail(new DueLost({ run: run.id }))
           runs.set(run.id, run)
+          settle(run)
           return Effect.void
         }),
       enforce: (enforcement, conclude) =>
-        Effect.suspend(() => {
+        Effect.suspend((): Effect.Effect<RuleRun, RuleMissing | DueLost> => {
           if (!rules.has(enforcement.rule)) return Effect.fail(new RuleMissing({ id: enforcement.rule }))
+          const asked = conclude({ detections: [], actionsTriggered: 0 })
+          if (isLost(asked)) return Effect.fail(new DueLost({ run: asked.id }))
           const clients = claim(enforcement)
           const taken = enforcement.detections.filter((detection) => clients.has(clientOfDetection(detection)))
           const changed = ordersOf(enforcement, taken).filter((wanted) => order(wanted, enforcement))
           const run = conclude({ detections: taken, actionsTriggered: changed.length })
           runs.set(run.id, run)
+          settle(run)
           return Effect.succeed(run)
         }),
       runs: (rule, request) =>

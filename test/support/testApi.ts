@@ -17,6 +17,7 @@ import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
 import { Users } from "../../src/services/Users.ts"
 import { ActionsMemory } from "../layers/ActionsMemory.ts"
+import { AlarmsMemory } from "../layers/AlarmsMemory.ts"
 import { AuditTrailMemory } from "../layers/AuditTrailMemory.ts"
 import { AutomationRulesMemory } from "../layers/AutomationRulesMemory.ts"
 import { AutomationStateMemory } from "../layers/AutomationState.ts"
@@ -24,6 +25,7 @@ import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
 import { ClientAddressHeader } from "../layers/ClientAddressHeader.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import { DueWindowsMemory } from "../layers/DueWindowsMemory.ts"
 import { FeedbackBoxMemory } from "../layers/FeedbackBoxMemory.ts"
 import { FirewallConfigsMemory } from "../layers/FirewallConfigsMemory.ts"
 import { FirewallGuardMemory } from "../layers/FirewallGuardMemory.ts"
@@ -58,6 +60,8 @@ export const MemoryPorts = Layer.mergeAll(
   IdsCrypto,
   AutomationRulesMemory,
   RuleLedgerMemory,
+  DueWindowsMemory,
+  AlarmsMemory,
   ActionsMemory,
   AutomationStateMemory,
   BatchNumbersMemory,

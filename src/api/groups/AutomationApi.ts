@@ -2,8 +2,9 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AutomationRuleAnswer, RuleDraft, RulePreview } from "../../schema/AutomationRule.ts"
 import { DetectedMac } from "../../schema/Detection.ts"
+import { BackfillRequest, BackfillResult, DueWindow, SchedulerStatus, Verdict } from "../../schema/DueWindow.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
-import { RuleRun, RunRequest, RunResult } from "../../schema/RuleRun.ts"
+import { RuleRunAnswer, RunRequest, RunResult } from "../../schema/RuleRun.ts"
 import { Authentication } from "../Auth.ts"
 import { body, freeBody, optionalBody, path, query, requires, traits } from "../Contract.ts"
 import { wire } from "../Problem.ts"
@@ -112,10 +113,42 @@ export class AutomationApi extends HttpApiGroup.make("automation")
     HttpApiEndpoint.get("listRuns", `${rules}/:id/runs`)
       .setPath(rulePath)
       .setUrlParams(query(PageQuery))
-      .addSuccess(PageOf(RuleRun))
+      .addSuccess(PageOf(RuleRunAnswer))
       .addError(wire(NotFound))
       .annotate(OpenApi.Summary, "List the runs of a rule")
       .annotate(OpenApi.Description, "Newest first.")
+      .annotateContext(requires("automation.rules:read"))
+  )
+  .add(
+    HttpApiEndpoint.get("listWindows", `${rules}/:id/windows`)
+      .setPath(rulePath)
+      .setUrlParams(query({ ...PageQuery, verdict: Schema.optional(Verdict) }))
+      .addSuccess(PageOf(DueWindow))
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "List the due windows of a rule")
+      .annotate(
+        OpenApi.Description,
+        "Every time at which the rule was due while it was enabled, newest first, with what became of it: also where nothing ran. Intervals are due at the multiples of their length since 1970-01-01T00:00:00Z; the window of a due time is the rule's lookback up to it."
+      )
+      .annotateContext(requires("automation.rules:read"))
+  )
+  .add(
+    HttpApiEndpoint.post("backfillRule", `${rules}/:id/backfill`)
+      .setPath(rulePath)
+      .setPayload(body(BackfillRequest))
+      .addSuccess(BackfillResult)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Work off missed windows")
+      .annotate(
+        OpenApi.Description,
+        "Evaluates the windows due after `start` up to `end` that were missed or failed, oldest first and each once, at most `limit` of them. With `enforce` a client on which the rule acted within its cooldown before or after a window's time is not acted on again. Alarms are left as they are."
+      )
+      .annotateContext(requires("automation.rules:run"))
+  )
+  .add(
+    HttpApiEndpoint.get("scheduler", "/api/automation/scheduler")
+      .addSuccess(SchedulerStatus)
+      .annotate(OpenApi.Summary, "Read the state of the scheduler")
       .annotateContext(requires("automation.rules:read"))
   )
   .middleware(Authentication)

@@ -1,9 +1,9 @@
 import { type Sharding, Singleton } from "@effect/cluster"
 import { Effect, type Layer, Schedule, type Scope } from "effect"
 
-/** Soon after the first failure, then ever more seldom, at most 10 seconds apart; a good minute forgets it all. */
+/** Soon after the first failure, then ever more seldom, at most 2 seconds apart; a good minute forgets it all. */
 const backoff = Schedule.exponential("250 millis").pipe(
-  Schedule.union(Schedule.spaced("10 seconds")),
+  Schedule.union(Schedule.spaced("2 seconds")),
   Schedule.resetAfter("1 minute")
 )
 

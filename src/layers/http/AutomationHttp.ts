@@ -4,11 +4,15 @@ import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
 import { InvalidRequest, Unavailable } from "../../api/problems.ts"
 import { type AutomationRule, AutomationRuleAnswer, RuleId, warningsOf } from "../../schema/AutomationRule.ts"
+import { type RuleRun, verdictOf } from "../../schema/RuleRun.ts"
 import { AutomationRules } from "../../services/AutomationRules.ts"
+import { backfill } from "../../services/Backfill.ts"
 import type { DetectionFailed } from "../../services/Detections.ts"
+import { DueWindows } from "../../services/DueWindows.ts"
 import { Ids } from "../../services/Ids.ts"
 import { RuleLedger } from "../../services/RuleLedger.ts"
 import { type InvalidWindow, RuleRunner } from "../../services/RuleRunner.ts"
+import { schedulerStatus } from "../../services/schedulerStatus.ts"
 import { CurrentRequest, note } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
 import { group } from "./group.ts"
@@ -18,6 +22,8 @@ import { expected, preconditionFailed } from "./revisions.ts"
 const ruleId = idFrom(RuleId, "rule")
 
 const withWarnings = (rule: AutomationRule) => ({ ...rule, warnings: warningsOf(rule) })
+
+const withVerdict = (run: RuleRun) => ({ ...run, verdict: run.due_at === null ? null : verdictOf(run.status) })
 
 const encodeAnswer = Schema.encode(AutomationRuleAnswer)
 
@@ -31,6 +37,14 @@ const invalidWindow = ({ field, message }: InvalidWindow) =>
     errors: [{ in: "body", pointer: `/${field}`, message }]
   })
 
+const invalidRange = () => {
+  const message = "Expected a start before the end"
+  return new InvalidRequest({
+    detail: `The body is not valid at /start: ${message}`,
+    errors: [{ in: "body", pointer: "/start", message }]
+  })
+}
+
 export const AutomationHttp = group(
   Api,
   "automation",
@@ -38,7 +52,9 @@ export const AutomationHttp = group(
     const rules = yield* AutomationRules
     const runner = yield* RuleRunner
     const ledger = yield* RuleLedger
+    const windows = yield* DueWindows
     const ids = yield* Ids
+    const context = yield* Effect.context<RuleRunner | DueWindows | Ids>()
 
     const find = (id: string) =>
       ruleId.parse(id).pipe(
@@ -126,7 +142,9 @@ export const AutomationHttp = group(
             Effect.catchTags({
               "Detections/DetectionFailed": unreachable,
               "RuleRunner/InvalidWindow": invalidWindow,
-              "AutomationRules/RuleMissing": ruleId.missing
+              "AutomationRules/RuleMissing": ruleId.missing,
+              // A run by hand is due for no window.
+              "DueWindows/DueLost": Effect.die
             })
           )
           return { data, status: "success" as const }
@@ -137,8 +155,33 @@ export const AutomationHttp = group(
         "listRuns",
         ({ path, urlParams }) =>
           Effect.flatMap(find(path.id), (rule) => ledger.runs(rule.id, urlParams)).pipe(
+            Effect.map((page) => ({ ...page, items: page.items.map(withVerdict) })),
             Effect.catchTag("Page/InvalidCursor", invalidCursor)
           )
       )
+      .handle(
+        "listWindows",
+        ({ path, urlParams }) =>
+          Effect.flatMap(find(path.id), (rule) => windows.list(rule.id, urlParams)).pipe(
+            Effect.catchTag("Page/InvalidCursor", invalidCursor)
+          )
+      )
+      .handle(
+        "backfillRule",
+        Effect.fnUntraced(function*({ path, payload }) {
+          if (payload.start >= payload.end) return yield* invalidRange()
+          const rule = yield* find(path.id)
+          const user = yield* CurrentUser
+          const { id: requestId } = yield* CurrentRequest
+          return yield* backfill(rule, payload, { userId: user.id, requestId }).pipe(
+            Effect.provide(context),
+            Effect.catchTags({
+              "Detections/DetectionFailed": unreachable,
+              "AutomationRules/RuleMissing": ruleId.missing
+            })
+          )
+        })
+      )
+      .handle("scheduler", () => schedulerStatus.pipe(Effect.provide(context)))
   })
 )

@@ -2,6 +2,7 @@ import { HttpApiBuilder, HttpApiSwagger, HttpServer } from "@effect/platform"
 import { Layer } from "effect"
 import { Api } from "../../api/Api.ts"
 import { ActionsHttp } from "./ActionsHttp.ts"
+import { AlarmsHttp } from "./AlarmsHttp.ts"
 import { AuditHttp } from "./AuditHttp.ts"
 import { AuthenticationLive } from "./AuthenticationLive.ts"
 import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
@@ -30,6 +31,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     UsersHttp,
     DhcpEventsHttp,
     AutomationHttp,
+    AlarmsHttp,
     ActionsHttp,
     FirewallEventsHttp,
     MetricsHttp,

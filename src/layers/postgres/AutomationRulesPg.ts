@@ -5,6 +5,7 @@ import { UserId } from "../../schema/User.ts"
 import { AutomationRules, RuleMissing } from "../../services/AutomationRules.ts"
 import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
 import { newestPage } from "./newestPage.ts"
+import { makeRespan } from "./scheduleSpans.ts"
 import { Timestamp } from "./sql.ts"
 
 const record = Schema.Struct({
@@ -59,6 +60,8 @@ export const AutomationRulesPg = Layer.effect(
       position: ({ created_at, id }) => ({ at: created_at, id })
     })
 
+    const respan = yield* makeRespan
+
     const orMissing = <A>(id: RuleId, row: Option.Option<A>): Effect.Effect<A, RuleMissing> =>
       Option.match(row, { onNone: () => Effect.fail(new RuleMissing({ id })), onSome: Effect.succeed })
 
@@ -71,7 +74,12 @@ export const AutomationRulesPg = Layer.effect(
     return AutomationRules.of({
       create: Effect.fn("AutomationRules.create")(function*({ at, by, draft, id }) {
         const row = { id, draft, revision: 1, created_by: by, updated_by: by, created_at: at, updated_at: at }
-        return toDomain(yield* Effect.orDie(insert(row)))
+        return yield* insert(row).pipe(
+          Effect.map(toDomain),
+          Effect.tap(respan),
+          sql.withTransaction,
+          Effect.orDie
+        )
       }),
       get: Effect.fn("AutomationRules.get")(function*(id) {
         return toDomain(yield* orMissing(id, yield* Effect.orDie(selectOne(id))))
@@ -81,8 +89,13 @@ export const AutomationRulesPg = Layer.effect(
         return { ...found, items: found.items.map(toDomain) }
       }),
       update: Effect.fn("AutomationRules.update")(function*(id, { at, by, draft, expected }) {
-        const row = yield* Effect.orDie(update(expected)({ id, draft, updated_by: by, updated_at: at }))
-        return Option.isSome(row) ? toDomain(row.value) : yield* unwritten(id)
+        const rule = yield* update(expected)({ id, draft, updated_by: by, updated_at: at }).pipe(
+          Effect.map(Option.map(toDomain)),
+          Effect.tap(Option.match({ onNone: () => Effect.void, onSome: respan })),
+          sql.withTransaction,
+          Effect.orDie
+        )
+        return Option.isSome(rule) ? rule.value : yield* unwritten(id)
       }),
       remove: Effect.fn("AutomationRules.remove")(function*(id, expected) {
         if (Option.isNone(yield* Effect.orDie(deleteOne(expected)(id)))) return yield* unwritten(id)

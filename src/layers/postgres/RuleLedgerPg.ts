@@ -5,6 +5,7 @@ import { clientOfDetection } from "../../schema/Detection.ts"
 import type { RuleRun } from "../../schema/RuleRun.ts"
 import { clientsOf, ordersOf } from "../../services/ActionOrders.ts"
 import { RuleMissing } from "../../services/AutomationRules.ts"
+import { DueLost } from "../../services/DueWindows.ts"
 import { type Enforced, type Enforcement, RuleLedger } from "../../services/RuleLedger.ts"
 import { ledgerStatements, RunRow } from "./ledgerSql.ts"
 import { newestPage } from "./newestPage.ts"
@@ -32,8 +33,9 @@ export const RuleLedgerPg = Layer.effect(
     })
 
     const act = Effect.fnUntraced(function*(enforcement: Enforcement) {
-      const { at, cooldownUntil: until, detections, rule, run } = enforcement
-      const claimed = yield* statements.claim({ rule, run, at, until, clients: clientsOf(detections) })
+      const { apartMinutes, at, cooldownUntil: until, detections, rule, run, seenAt } = enforcement
+      const clientsWanted = clientsOf(detections)
+      const claimed = yield* statements.claim({ rule, run, at, until, seenAt, apartMinutes, clients: clientsWanted })
       yield* statements.forgetCooldowns({ rule, at })
       const clients = new Set(claimed.map(({ client }) => client))
       const taken = detections.filter((detection) => clients.has(clientOfDetection(detection)))
@@ -43,11 +45,18 @@ export const RuleLedgerPg = Layer.effect(
       return { detections: taken, actionsTriggered: yield* statements.orderActions(orders, enforcement) }
     })
 
+    const write = Effect.fnUntraced(function*(run: RuleRun) {
+      yield* statements.insertRun(run)
+      if (run.due_at === null) return
+      const settled = yield* statements.settle(run)
+      if (settled.length === 0) return yield* new DueLost({ run: run.id })
+    })
+
     const enforce = Effect.fnUntraced(function*(enforcement: Enforcement, conclude: (outcome: Enforced) => RuleRun) {
       const rule = yield* statements.lockRule(enforcement.rule)
       if (Option.isNone(rule)) return yield* new RuleMissing({ id: enforcement.rule })
       const run = conclude(yield* act(enforcement))
-      yield* statements.insertRun(run)
+      yield* write(run)
       return run
     })
 
@@ -55,7 +64,8 @@ export const RuleLedgerPg = Layer.effect(
       inCooldown: (rule, at) =>
         Effect.orDie(Effect.map(statements.inCooldown({ rule, at }), (rows) => rows.map(({ client }) => client))),
       record: (run) =>
-        statements.insertRun(run).pipe(
+        write(run).pipe(
+          sql.withTransaction,
           Effect.catchIf(
             (error) => error._tag === "SqlError" && isGone(error),
             () => Effect.fail(new RuleMissing({ id: run.rule_id }))

@@ -2,11 +2,18 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { DateTime, Effect, Schema } from "effect"
 import { RuleId } from "../../schema/AutomationRule.ts"
 import { RuleRun, RunId } from "../../schema/RuleRun.ts"
+import { verdictOf } from "../../schema/RuleRun.ts"
 import type { ActionOrder } from "../../services/ActionOrders.ts"
 import type { Enforcement } from "../../services/RuleLedger.ts"
 import { Timestamp } from "./sql.ts"
 
-const times = { window_start: Timestamp, window_end: Timestamp, started_at: Timestamp, finished_at: Timestamp }
+const times = {
+  due_at: Schema.NullOr(Timestamp),
+  window_start: Timestamp,
+  window_end: Timestamp,
+  started_at: Timestamp,
+  finished_at: Timestamp
+}
 
 /** A run as the columns hold it. */
 export const RunRow = Schema.Struct({ ...RuleRun.fields, ...times })
@@ -19,6 +26,8 @@ const Claim = Schema.Struct({
   run: RunId,
   at: Timestamp,
   until: Timestamp,
+  seenAt: Timestamp,
+  apartMinutes: Schema.Int,
   clients: Schema.Array(Schema.String)
 })
 
@@ -47,12 +56,24 @@ export const ledgerStatements = Effect.gen(function*() {
   const claim = SqlSchema.findAll({
     Request: Claim,
     Result: Client,
-    execute: ({ at, clients, rule, run, until }) =>
-      sql`INSERT INTO automation_cooldowns AS held (rule_id, client, until, run_id)
+    execute: ({ apartMinutes, at, clients, rule, run, seenAt, until }) =>
+      sql`WITH claimed AS (
+        INSERT INTO automation_cooldowns AS held (rule_id, client, until, run_id)
         SELECT ${rule}::uuid, wanted.client, ${until}::timestamptz, ${run}::uuid
-        FROM unnest(${clients}::text[]) AS wanted (client) ORDER BY wanted.client COLLATE "C"
+        FROM unnest(${clients}::text[]) AS wanted (client)
+        WHERE NOT EXISTS (
+          SELECT FROM automation_takes AS taken WHERE taken.rule_id = ${rule}::uuid AND taken.client = wanted.client
+            AND taken.seen_at > ${seenAt}::timestamptz - make_interval(mins => ${apartMinutes})
+            AND taken.seen_at < ${seenAt}::timestamptz + make_interval(mins => ${apartMinutes})
+        )
+        ORDER BY wanted.client COLLATE "C"
         ON CONFLICT (rule_id, client) DO UPDATE SET until = excluded.until, run_id = excluded.run_id
-        WHERE held.until <= ${at} RETURNING client`
+        WHERE held.until <= ${at} RETURNING client
+      ), remembered AS (
+        INSERT INTO automation_takes (rule_id, client, seen_at, run_id)
+        SELECT ${rule}::uuid, client, ${seenAt}::timestamptz, ${run}::uuid FROM claimed
+      )
+      SELECT client FROM claimed`
   })
 
   // Clients with random MACs never come back. A day late, so that no run that is still at work misses its cooldowns,
@@ -111,5 +132,10 @@ export const ledgerStatements = Effect.gen(function*() {
     execute: (row) => sql`INSERT INTO automation_runs ${sql.insert(row)}`
   })
 
-  return { lockRule, inCooldown, claim, forgetCooldowns, endExpired, orderActions, insertRun }
+  /** The verdict on the window that a run was due for; none where the window isn't this run's any more. */
+  const settle = ({ error, id, status }: RuleRun) =>
+    sql`UPDATE automation_due_windows SET verdict = ${verdictOf(status)}, reason = ${error}, owner = NULL,
+      lease_until = NULL WHERE run_id = ${id} AND verdict = 'running' RETURNING 1`
+
+  return { settle, lockRule, inCooldown, claim, forgetCooldowns, endExpired, orderActions, insertRun }
 })

@@ -7,6 +7,8 @@ import firewallConfigs from "./0005_firewall_configs.ts"
 import identity from "./0006_identity.ts"
 import access from "./0007_access.ts"
 import audit from "./0008_audit.ts"
+import dueWindows from "./0009_due_windows.ts"
+import alarms from "./0010_alarms.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -17,5 +19,7 @@ export const migrations = Migrator.fromRecord({
   "0005_firewall_configs": firewallConfigs,
   "0006_identity": identity,
   "0007_access": access,
-  "0008_audit": audit
+  "0008_audit": audit,
+  "0009_due_windows": dueWindows,
+  "0010_alarms": alarms
 })
