@@ -13,6 +13,16 @@ interface ZonedCron {
 const known = new Map<string, ZonedCron>()
 const knownMax = 10_000
 
+/** A zone has a handful of offsets. */
+const offsetCrons = (cron: string) => {
+  const made = new Map<number, Cron.Cron>()
+  return (offset: number): Cron.Cron => {
+    const parsed = made.get(offset) ?? Cron.unsafeParse(cron, DateTime.zoneMakeOffset(offset))
+    made.set(offset, parsed)
+    return parsed
+  }
+}
+
 const zonedCron = ({ cron, timezone }: CronSchedule): ZonedCron => {
   const key = `${timezone} ${cron}`
   const found = known.get(key)
@@ -23,7 +33,7 @@ const zonedCron = ({ cron, timezone }: CronSchedule): ZonedCron => {
   const made = {
     zone,
     inZone,
-    atOffset: everyHour ? (offset: number) => Cron.unsafeParse(cron, DateTime.zoneMakeOffset(offset)) : undefined
+    atOffset: everyHour ? offsetCrons(cron) : undefined
   }
   if (known.size >= knownMax) known.clear()
   known.set(key, made)
@@ -45,19 +55,37 @@ const transition = (zone: DateTime.TimeZone, from: number, to: number): number =
   return high
 }
 
+/** All times at which the zone's clocks show the expression, in a repeated hour both: at one offset after the other. */
+const nextShown = (zone: DateTime.TimeZone, atOffset: (offset: number) => Cron.Cron, afterMillis: number): number => {
+  let [after, offset] = [afterMillis, offsetAt(zone, afterMillis)]
+  while (true) {
+    const next = Cron.next(atOffset(offset), new Date(after)).getTime()
+    if (offsetAt(zone, next) === offset) return next
+    const changed = transition(zone, after, next)
+    offset = offsetAt(zone, changed)
+    after = changed - 1
+  }
+}
+
+const repeatedHoursMax = 4
+
+/** In a repeated hour `Cron.next` goes back to its first pass: what is named there was due then, so it goes on behind. */
+const nextNamed = (zone: DateTime.TimeZone, inZone: Cron.Cron, afterMillis: number): number => {
+  const next = Cron.next(inZone, new Date(afterMillis)).getTime()
+  if (next > afterMillis) return next
+  const before = afterMillis - repeatedHoursMax * 3_600_000
+  const changed = transition(zone, before, afterMillis)
+  const behind = changed + offsetAt(zone, before) - offsetAt(zone, changed)
+  return Cron.match(inZone, new Date(behind)) ? behind : Cron.next(inZone, new Date(behind)).getTime()
+}
+
 /**
  * An expression that names hours fires once a day for each of them: a time that the spring change leaves out fires as
  * much later, one that the autumn change repeats fires the first time. One for every hour fires in the repeated hour too.
  */
 const nextCron = (schedule: CronSchedule, afterMillis: number): number => {
   const { atOffset, inZone, zone } = zonedCron(schedule)
-  const next = Cron.next(inZone, new Date(afterMillis)).getTime()
-  const offset = offsetAt(zone, afterMillis)
-  if (atOffset === undefined || offset === offsetAt(zone, next)) return next
-  const changed = transition(zone, afterMillis, next)
-  const before = Cron.next(atOffset(offset), new Date(afterMillis)).getTime()
-  if (before < changed) return before
-  return Math.min(next, Cron.next(atOffset(offsetAt(zone, changed)), new Date(changed - 1)).getTime())
+  return atOffset === undefined ? nextNamed(zone, inZone, afterMillis) : nextShown(zone, atOffset, afterMillis)
 }
 
 /**

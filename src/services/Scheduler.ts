@@ -108,14 +108,26 @@ export const schedule = Effect.fn("Scheduler")(function*(options: SchedulerOptio
     yield* FiberSet.run(fibers, begin(span, due, run))
   })
 
+  const found = new Map<number, { readonly after: number; readonly due: number | undefined }>()
+  /** The first due time that has no verdict; looking for it is dear, and it is asked for at every tick. */
+  const firstDue = (span: Span): number | undefined => {
+    const after = DateTime.toEpochMillis(span.settled)
+    const known = found.get(span.id)
+    if (known?.after === after) return known.due
+    const due = nextDue(span.schedule, after)
+    found.set(span.id, { after, due })
+    return due
+  }
+
+  /** Gives the next due time of the span that is still to come. */
   const workOff = Effect.fnUntraced(function*(span: Span, now: number) {
     const until = span.until === null ? undefined : DateTime.toEpochMillis(span.until)
     const horizon = Math.min(until ?? now, now)
     const settled = DateTime.toEpochMillis(span.settled)
-    const first = nextDue(span.schedule, settled)
+    const first = firstDue(span)
     if (first === undefined || first > horizon) {
       if (until !== undefined && until <= now) yield* settle(span, [], undefined, until)
-      return
+      return until === undefined ? first : undefined
     }
     const dues = latestDues(span.schedule, settled, horizon, missedEachMax)
     const latest = dues.each.at(-1)!
@@ -125,6 +137,7 @@ export const schedule = Effect.fn("Scheduler")(function*(options: SchedulerOptio
       yield* settle(span, missed, dues.earlier, until ?? missed.at(-1) ?? dues.earlier!.through)
     }
     if (runs) yield* take(span, latest, now)
+    return until === undefined ? nextDue(span.schedule, now) : undefined
   })
 
   const settle = (
@@ -143,8 +156,8 @@ export const schedule = Effect.fn("Scheduler")(function*(options: SchedulerOptio
       settled: at(through)
     })
 
-  const isolated = (effect: Effect.Effect<unknown>, what: string) =>
-    Effect.catchAllCause(effect, (cause) => Effect.logError(`scheduler: ${what}`, cause))
+  const isolated = <A>(effect: Effect.Effect<A>, what: string) =>
+    Effect.catchAllCause(effect, (cause) => Effect.as(Effect.logError(`scheduler: ${what}`, cause), undefined))
 
   let nextRenewal = 0
   let nextForgetting = 0
@@ -157,17 +170,16 @@ export const schedule = Effect.fn("Scheduler")(function*(options: SchedulerOptio
     }
     yield* windows.abandon(at(now))
     const spans = yield* windows.spans
-    for (const span of spans) yield* isolated(workOff(span, now), `rule ${span.rule}`)
+    if (found.size > 2 * spans.length + 100) found.clear()
+    let next = now + Duration.toMillis(options.poll)
+    for (const span of spans) next = Math.min(next, (yield* isolated(workOff(span, now), `rule ${span.rule}`)) ?? next)
     yield* windows.beat({ node: options.node, at: at(now), lagMillis: lag })
     if (now >= nextForgetting) {
       nextForgetting = now + Duration.toMillis(forgetEvery)
       yield* windows.forget(at(now))
     }
-    const next = Math.min(
-      ...spans.map((span) => span.until === null ? nextDue(span.schedule, now) ?? Infinity : Infinity)
-    )
     const after = yield* Clock.currentTimeMillis
-    return Math.max(0, Math.min(next, now + Duration.toMillis(options.poll)) - after)
+    return Math.max(0, next - after)
   })
 
   return yield* tick.pipe(

@@ -1,5 +1,6 @@
 import { DateTime, Effect, Layer } from "effect"
 import { Action } from "../../src/schema/Action.ts"
+import type { RuleId } from "../../src/schema/AutomationRule.ts"
 import { clientOfDetection } from "../../src/schema/Detection.ts"
 import { type RuleRun, type RunId, verdictOf } from "../../src/schema/RuleRun.ts"
 import { type ActionOrder, clientsOf, ordersOf, prolongs } from "../../src/services/ActionOrders.ts"
@@ -54,6 +55,16 @@ export const RuleLedgerMemory = Layer.effect(
       return true
     }
 
+    const snapshot = (rule: RuleId) => {
+      const before = { actions: [...actions], takes: takes.length }
+      const held = new Map(cooldowns.get(rule))
+      return () => {
+        cooldowns.set(rule, held)
+        actions.clear()
+        for (const [id, action] of before.actions) actions.set(id, action)
+        takes.splice(before.takes)
+      }
+    }
     const entryOf = (id: RunId) =>
       [...windows].find(([, { claim, window }]) => window.verdict === "running" && claim?.run === id)
     const settle = (run: RuleRun) => {
@@ -85,12 +96,15 @@ export const RuleLedgerMemory = Layer.effect(
       enforce: (enforcement, conclude) =>
         Effect.suspend((): Effect.Effect<RuleRun, RuleMissing | DueLost> => {
           if (!rules.has(enforcement.rule)) return Effect.fail(new RuleMissing({ id: enforcement.rule }))
-          const asked = conclude({ detections: [], actionsTriggered: 0 })
-          if (isLost(asked)) return Effect.fail(new DueLost({ run: asked.id }))
+          const undo = snapshot(enforcement.rule)
           const clients = claim(enforcement)
           const taken = enforcement.detections.filter((detection) => clients.has(clientOfDetection(detection)))
           const changed = ordersOf(enforcement, taken).filter((wanted) => order(wanted, enforcement))
           const run = conclude({ detections: taken, actionsTriggered: changed.length })
+          if (isLost(run)) {
+            undo()
+            return Effect.fail(new DueLost({ run: run.id }))
+          }
           runs.set(run.id, run)
           settle(run)
           return Effect.succeed(run)
