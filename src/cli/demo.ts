@@ -1,5 +1,17 @@
 import { Command, Options } from "@effect/cli"
-import { Clock, ConfigProvider, Console, Effect, Layer, Logger, LogLevel, Redacted, Schema } from "effect"
+import {
+  Clock,
+  ConfigProvider,
+  Console,
+  DateTime,
+  Effect,
+  Layer,
+  Logger,
+  LogLevel,
+  Redacted,
+  Schedule,
+  Schema
+} from "effect"
 import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -40,6 +52,22 @@ const rule = (name: string) =>
     Effect.flatMap(Schema.decodeUnknown(Schema.parseJson(RuleDraft)))
   )
 
+const byItself = Effect.fn("demo.byItself")(function*(client: Client, draft: RuleDraft) {
+  yield* Console.log("\n4. A rule on a schedule, every 5 seconds: nobody calls anything")
+  const schedule = { type: "interval", every: "5s" } as const
+  const { id } = yield* client.automation.createRule({ payload: { ...draft, name: "Every 5 seconds", schedule } })
+  const runs = client.automation.listRuns({ path: { id }, urlParams: { limit: 1 } })
+  const run = yield* runs.pipe(
+    Effect.flatMap(({ items }) => Effect.fromNullable(items[0])),
+    Effect.retry(Schedule.intersect(Schedule.spaced("200 millis"), Schedule.recurs(50)))
+  )
+  const { items } = yield* client.alarms.list({ urlParams: { limit: 10, rule_id: id } })
+  yield* Console.log(
+    `   fired at ${run.due_at && DateTime.formatIso(run.due_at)}: ${run.macs_detected} client detected`
+  )
+  for (const alarm of items) yield* Console.log(`   alarm ${alarm.status}: ${alarm.client} (${alarm.severity})`)
+})
+
 const show = Effect.fn("demo.show")(function*(client: Client) {
   yield* Console.log("1. Ingest: 18 seconds of recorded Kea traffic, moved to end now")
   const lines = shiftLinesToNow(
@@ -62,6 +90,7 @@ const show = Effect.fn("demo.show")(function*(client: Client) {
   )
   const actions = yield* client.actions.list({ urlParams: { limit: 10 } })
   for (const action of actions.items) yield* Console.log(`   ${action.type} ${action.client} (${action.reason})`)
+  yield* byItself(client, payload)
 })
 
 const tour = Effect.fn("demo.tour")(function*(url: string, password: Redacted.Redacted, once: boolean) {
