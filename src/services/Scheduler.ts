@@ -1,7 +1,8 @@
-import { Cause, Clock, DateTime, Duration, Effect, FiberSet, Random } from "effect"
+import { Cause, Clock, Data, DateTime, Duration, Effect, FiberSet, Option, Random } from "effect"
 import type { RuleId } from "../schema/AutomationRule.ts"
 import { RunId } from "../schema/RuleRun.ts"
 import { AutomationRules } from "./AutomationRules.ts"
+import { DetectionFailed } from "./Detections.ts"
 import { latestDues, nextDue } from "./DueTimes.ts"
 import { DueWindows, type Span } from "./DueWindows.ts"
 import { Ids } from "./Ids.ts"
@@ -33,12 +34,15 @@ const forgetEvery = Duration.hours(1)
 
 const at = (millis: number) => DateTime.unsafeMake(millis)
 
-const messageOf = (cause: Cause.Cause<unknown>): string => {
-  const error = Cause.squash(cause)
-  return (error instanceof Error && error.message !== "" ? error.message : "the run failed; the log says why").slice(
-    0,
-    500
-  )
+/** A run was given up: `message` says after how long. */
+class RunTimedOut extends Data.TaggedError("Scheduler/RunTimedOut")<{ readonly message: string }> {}
+
+/** What users may read of a failure; whatever isn't said for them stays in the log. */
+const messageOf = (cause: Cause.Cause<RunTimedOut | DetectionFailed | { readonly _tag: string }>): string => {
+  const error = Cause.failureOption(cause)
+  return Option.isSome(error) && (error.value instanceof RunTimedOut || error.value instanceof DetectionFailed)
+    ? error.value.message
+    : "the run failed; the log says why"
 }
 
 /**
@@ -72,7 +76,7 @@ export const schedule = Effect.fn("Scheduler")(function*(options: SchedulerOptio
       Effect.disconnect,
       Effect.timeoutFail({
         duration: options.timeout,
-        onTimeout: () => new Error(`took longer than ${Duration.toSeconds(options.timeout)} s`)
+        onTimeout: () => new RunTimedOut({ message: `took longer than ${Duration.toSeconds(options.timeout)} s` })
       })
     )
   })
