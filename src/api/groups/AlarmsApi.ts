@@ -4,15 +4,10 @@ import { Alarm, AlarmComment, AlarmStatus, Severity } from "../../schema/Alarm.t
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Instant } from "../../schema/Time.ts"
 import { Authentication } from "../Auth.ts"
-import { body, optionalBody, path, query, requires } from "../Contract.ts"
-import { Problem, wire } from "../Problem.ts"
+import { body, optionalBody, path, query, requires, traits } from "../Contract.ts"
+import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
-
-export class AlarmOver extends Problem<AlarmOver>()("AlarmOver", {
-  status: 400,
-  title: "The alarm is resolved",
-  help: "Only an alarm that is open can be acknowledged. When the rule detects the client again, a new one opens."
-}) {}
+import { AlarmOver } from "../problems/automation.ts"
 
 const alarms = "/api/automation/alarms" as const
 const alarmPath = path({ id: Schema.String })
@@ -51,6 +46,7 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
       .addError(wire(NotFound))
       .annotate(OpenApi.Summary, "Acknowledge an alarm")
       .annotateContext(optionalBody)
+      .annotateContext(traits("atomic"))
       .annotateContext(requires("automation.alarms:write"))
   )
   .add(
@@ -65,6 +61,7 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
         "An alarm resolves by itself when a run no longer detects its client. Resolved by hand it stays so while the client is detected on and on, for the cooldown of the rule."
       )
       .annotateContext(optionalBody)
+      .annotateContext(traits("atomic"))
       .annotateContext(requires("automation.alarms:write"))
   )
   .middleware(Authentication)

@@ -138,11 +138,14 @@ export class AutomationApi extends HttpApiGroup.make("automation")
       .setPayload(body(BackfillRequest))
       .addSuccess(BackfillResult)
       .addError(wire(NotFound))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Work off missed windows")
       .annotate(
         OpenApi.Description,
         "Evaluates the windows due after `start` up to `end` that were missed or failed, oldest first and each once, at most `limit` of them. With `enforce` a client on which the rule acted within its cooldown before or after a window's time is not acted on again. Alarms are left as they are."
       )
+      .annotateContext(traits("idempotent"))
       .annotateContext(requires("automation.rules:run"))
   )
   .add(
