@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: ["test/chaos/**"],
     setupFiles: ["test/support/setup.ts"],
     globalSetup: ["test/support/globalEngines.ts"],
     testTimeout: 180_000,

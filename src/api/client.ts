@@ -56,5 +56,7 @@ export const tokenByPassword = (
 export { RuleDraft } from "../schema/AutomationRule.ts"
 export { Api } from "./Api.ts"
 export * as Problems from "./problems.ts"
+export * as AccessProblems from "./problems/access.ts"
+export * as AutomationProblems from "./problems/automation.ts"
 export * as FirewallProblems from "./problems/firewall.ts"
 export * as MetricsProblems from "./problems/metrics.ts"

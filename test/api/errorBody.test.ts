@@ -1,8 +1,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Schema, Stream } from "effect"
-import { FirewallProblems, MetricsProblems, Problems } from "../../src/api/client.ts"
+import * as client from "../../src/api/client.ts"
 import { registry } from "../../src/api/Problem.ts"
-import * as AccessProblems from "../../src/api/problems/access.ts"
 import { RuleDraft } from "../../src/schema/AutomationRule.ts"
 import { assertProblem, call } from "../support/client.ts"
 import { Callers, TestApi } from "../support/testApi.ts"
@@ -63,10 +62,12 @@ layer(TestApi)("the error body", (it) => {
       assert.strictEqual(new Set(answers.map((answer) => answer.json.requestId)).size, 20)
     }))
 
-  it.effect("has a page for each problem type", () =>
+  it.effect("has a page for each problem type, which the client knows too", () =>
     Effect.gen(function*() {
-      const problems = { ...Problems, ...FirewallProblems, ...MetricsProblems, ...AccessProblems }
-      const declared = Object.entries(problems).filter(([, value]) => "slug" in value).map(([name]) => name)
+      const exported = Object.entries(client).filter(([name]) => name.endsWith("Problems"))
+      const declared = exported.flatMap(([, problems]) =>
+        Object.entries(problems).filter(([, value]) => "slug" in value).map(([name]) => name)
+      )
       assert.sameMembers([...registry.values()].map(({ identifier }) => identifier), declared)
       for (const [slug, problem] of registry) {
         const page = yield* call("GET", `/problems/${slug}`)
