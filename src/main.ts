@@ -1,21 +1,27 @@
 import { Layer } from "effect"
+import { ActionLimitsLive } from "./layers/ActionLimitsLive.ts"
 import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
 import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClickHouse.ts"
 import { MetricsClickHouse } from "./layers/clickhouse/MetricsClickHouse.ts"
 import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
+import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
+import { EnforcementLoop } from "./layers/EnforcementLoop.ts"
 import { EnginesLive } from "./layers/Engines.ts"
 import { FirstAdminLive } from "./layers/FirstAdmin.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
 import { ApiLive, HttpLive } from "./layers/http/Server.ts"
 import { IdsCrypto } from "./layers/IdsCrypto.ts"
+import { EnforcerNft } from "./layers/nft/EnforcerNft.ts"
 import { NftCommand } from "./layers/nft/NftCommand.ts"
 import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
+import { DesiredMacsPg } from "./layers/postgres/DesiredMacsPg.ts"
+import { ProtectedMacsPg } from "./layers/postgres/ProtectedMacsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
@@ -36,6 +42,8 @@ const StoresLive = Layer.mergeAll(
   AutomationRulesPg,
   RuleLedgerPg,
   ActionsPg,
+  ProtectedMacsPg,
+  DesiredMacsPg,
   BatchNumbersPg,
   DhcpEventsClickHouse,
   DetectionsClickHouse,
@@ -55,6 +63,9 @@ const RulesLive = Layer.mergeAll(
   TrafficSamplerLive,
   FirstAdminLive
 )
+/** Work that goes on without a request, on one of the nodes. */
+const BackgroundLive = EnforcementLoop
+
 
 const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, DrainingLive)
 
@@ -65,10 +76,14 @@ const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, Dr
 export const ServerLive = HttpLive.pipe(
   Layer.provide(ListenerLive),
   Layer.provide(ApiLive),
+  Layer.merge(BackgroundLive),
+  Layer.provide(Layer.provide(ClusterLive, ClusterNodeLive)),
+  Layer.provide(EnforcerNft),
   Layer.provide(RulesLive),
   Layer.provide(StoresLive),
   Layer.provide(EnginesLive),
   Layer.provide(Layer.provide(NftCommand, DataDirLive)),
+  Layer.provide(ActionLimitsLive),
   Layer.provide(ToolsLive),
   Layer.provide([TracingLive, LoggingLive])
 )

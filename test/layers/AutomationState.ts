@@ -3,6 +3,7 @@ import type { Action, ActionId } from "../../src/schema/Action.ts"
 import type { AutomationRule, RuleId } from "../../src/schema/AutomationRule.ts"
 import type { InvalidCursor, Page, PageRequest } from "../../src/schema/Page.ts"
 import { pageOfRows, type Position, positionOf } from "../../src/schema/Position.ts"
+import type { ProtectedMac } from "../../src/schema/ProtectedMac.ts"
 import type { RuleRun, RunId } from "../../src/schema/RuleRun.ts"
 
 /** What the memory layers of rules, ledger and actions share, as tables of one database would. */
@@ -13,6 +14,7 @@ export class AutomationState extends Context.Tag("test/AutomationState")<
     readonly runs: Map<RunId, RuleRun>
     readonly cooldowns: Map<RuleId, Map<string, DateTime.Utc>>
     readonly actions: Map<ActionId, Action>
+    readonly protectedMacs: Map<string, ProtectedMac>
   }
 >() {}
 
@@ -21,7 +23,8 @@ export const AutomationStateMemory = Layer.sync(AutomationState, () => ({
   rules: new Map(),
   runs: new Map(),
   cooldowns: new Map(),
-  actions: new Map()
+  actions: new Map(),
+  protectedMacs: new Map()
 }))
 
 const newer = (a: Position, b: Position): number =>

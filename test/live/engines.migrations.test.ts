@@ -17,7 +17,7 @@ const node = (url: string, database: string) =>
     Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(
       new Map([
         ["DATABASE_URL", url],
-        ["NETOPS_PG_POOL", "2"],
+        ["NETOPS_PG_POOL", "3"],
         ["CLICKHOUSE_URL", inject("clickhouseUrl")],
         ["NETOPS_CLICKHOUSE_DATABASE", database]
       ])

@@ -2,6 +2,7 @@ import { HttpServerResponse } from "@effect/platform"
 import { type AnyProblem, type ProblemClass, problemContentType } from "../../api/Problem.ts"
 import { IngestInterrupted, InvalidRequest, Unavailable } from "../../api/problems.ts"
 import { TooManyQueries } from "../../api/problems/metrics.ts"
+import { BlocksExhausted } from "../../api/problems/enforcement.ts"
 
 const legacyDetails = (problem: AnyProblem): Record<string, string> => {
   const details: Record<string, string> = {}
@@ -14,6 +15,7 @@ const extraHeaders = (problem: AnyProblem): Record<string, string> => {
   if (problem.status === 401) return { "www-authenticate": "Bearer" }
   if (problem instanceof Unavailable || problem instanceof IngestInterrupted) return { "retry-after": "5" }
   if (problem instanceof TooManyQueries) return { "retry-after": "1" }
+  if (problem instanceof BlocksExhausted) return { "retry-after": "60" }
   return problem.status === 413 || problem.status === 408 ? { connection: "close" } : {}
 }
 

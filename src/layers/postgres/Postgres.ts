@@ -25,10 +25,10 @@ const types = {
 export const postgresClient = (url: Redacted.Redacted, maxConnections: number) =>
   PgClient.layer({ url, maxConnections, connectTimeout, applicationName: "netops-api", types })
 
-// One connection is held by the migration lock while another migrates.
+// The migration lock holds one connection, the locks of the cluster another, and at least one has to work.
 const poolSize = Config.integer("NETOPS_PG_POOL").pipe(
   Config.withDefault(10),
-  Config.validate({ message: "NETOPS_PG_POOL must be at least 2", validation: (size) => size >= 2 })
+  Config.validate({ message: "NETOPS_PG_POOL must be at least 3", validation: (size) => size >= 3 })
 )
 
 const databaseUrl = Config.option(Config.redacted("DATABASE_URL")).pipe(

@@ -1,0 +1,39 @@
+import { Effect } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+
+const viteNode = join(dirname(createRequire(import.meta.url).resolve("vite-node/package.json")), "vite-node.mjs")
+
+/** A program of this directory as a process of its own, killed when the scope closes; its output is kept. */
+export interface Child {
+  readonly process: ChildProcess
+  readonly output: () => string
+  /** Waits until the process is gone. */
+  readonly kill: (signal: NodeJS.Signals) => Effect.Effect<void>
+}
+
+export const startChild = (program: string, env: Readonly<Record<string, string>>) =>
+  Effect.acquireRelease(
+    Effect.sync((): Child => {
+      const child = spawn(process.execPath, [viteNode, join(import.meta.dirname, program)], {
+        env: { ...process.env, ...env },
+        stdio: ["ignore", "pipe", "pipe"]
+      })
+      let output = ""
+      child.stdout.on("data", (chunk) => output += String(chunk))
+      child.stderr.on("data", (chunk) => output += String(chunk))
+      const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+      return {
+        process: child,
+        output: () => output,
+        kill: (signal) =>
+          Effect.promise(() => {
+            child.kill(signal)
+            return gone
+          })
+      }
+    }),
+    (child) =>
+      child.process.exitCode === null && child.process.signalCode === null ? child.kill("SIGKILL") : Effect.void
+  )
