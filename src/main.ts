@@ -1,11 +1,13 @@
 import { Layer } from "effect"
 import { ActionLimitsLive } from "./layers/ActionLimitsLive.ts"
+import { BulkWorker } from "./layers/BulkWorker.ts"
 import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
 import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClickHouse.ts"
 import { MetricsClickHouse } from "./layers/clickhouse/MetricsClickHouse.ts"
 import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
+import { ObservedClientsClickHouse } from "./layers/clickhouse/ObservedClientsClickHouse.ts"
 import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnforcementLoop } from "./layers/EnforcementLoop.ts"
@@ -20,9 +22,11 @@ import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
+import { BulkJobsPg } from "./layers/postgres/BulkJobsPg.ts"
 import { DesiredMacsPg } from "./layers/postgres/DesiredMacsPg.ts"
 import { ProtectedMacsPg } from "./layers/postgres/ProtectedMacsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
+import { RuleTargetsPg } from "./layers/postgres/RuleTargetsPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
 import { ReadinessLive } from "./layers/ReadinessLive.ts"
@@ -30,6 +34,7 @@ import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
 import { FirewallIngestLive } from "./services/FirewallEvents.ts"
+import { BulkActionsLive } from "./services/BulkActions.ts"
 import { IngestLive } from "./services/Ingest.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
@@ -44,6 +49,9 @@ const StoresLive = Layer.mergeAll(
   ActionsPg,
   ProtectedMacsPg,
   DesiredMacsPg,
+  BulkJobsPg,
+  RuleTargetsPg,
+  ObservedClientsClickHouse,
   BatchNumbersPg,
   DhcpEventsClickHouse,
   DetectionsClickHouse,
@@ -57,6 +65,7 @@ const StoresLive = Layer.mergeAll(
 const RulesLive = Layer.mergeAll(
   SignInLive,
   RuleRunnerLive,
+  BulkActionsLive,
   IngestLive,
   FirewallIngestLive,
   MetricsAnswersLive,
@@ -64,7 +73,7 @@ const RulesLive = Layer.mergeAll(
   FirstAdminLive
 )
 /** Work that goes on without a request, on one of the nodes. */
-const BackgroundLive = EnforcementLoop
+const BackgroundLive = Layer.merge(EnforcementLoop, BulkWorker)
 
 
 const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, DrainingLive)

@@ -4,6 +4,7 @@ import { endpointsOf } from "./endpoints.ts"
 import { ActionsApi } from "./groups/ActionsApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
+import { BulkApi } from "./groups/BulkApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
 import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
 import { MetricsApi } from "./groups/MetricsApi.ts"
@@ -16,6 +17,7 @@ const groups = HttpApi.make("netops")
   .add(AccountApi)
   .add(DhcpEventsApi)
   .add(AutomationApi)
+  .add(BulkApi)
   .add(ActionsApi)
   .add(FirewallEventsApi)
   .add(MetricsApi)

@@ -1,6 +1,6 @@
 import { Config, ConfigError, Effect, Either, Layer } from "effect"
 import { canonicalMac } from "../schema/Mac.ts"
-import { ActionLimits, blocksPerHourDefault } from "../services/ActionLimits.ts"
+import { ActionLimits, blocksPerHourDefault, bulkMaxDefault } from "../services/ActionLimits.ts"
 
 const macs = Config.string("NETOPS_PROTECTED_MACS").pipe(
   Config.withDefault(""),
@@ -13,16 +13,23 @@ const macs = Config.string("NETOPS_PROTECTED_MACS").pipe(
   })
 )
 
-const blocksPerHour = Config.integer("NETOPS_BLOCKS_PER_HOUR").pipe(
-  Config.withDefault(blocksPerHourDefault),
-  Config.validate({ message: "NETOPS_BLOCKS_PER_HOUR must not be negative", validation: (count) => count >= 0 })
-)
+const count = (name: string, fallback: number) =>
+  Config.integer(name).pipe(
+    Config.withDefault(fallback),
+    Config.validate({ message: `${name} must not be negative`, validation: (count) => count >= 0 })
+  )
 
-/** `NETOPS_PROTECTED_MACS`, a list with commas, and `NETOPS_BLOCKS_PER_HOUR` (1000). */
+/**
+ * `NETOPS_PROTECTED_MACS`, a list with commas, `NETOPS_BLOCKS_PER_HOUR` (1000) and `NETOPS_BULK_MAX_CLIENTS` (10 000).
+ */
 export const ActionLimitsLive = Layer.effect(
   ActionLimits,
   Effect.map(
-    Config.all({ protectedMacs: macs, blocksPerHour }),
+    Config.all({
+      protectedMacs: macs,
+      blocksPerHour: count("NETOPS_BLOCKS_PER_HOUR", blocksPerHourDefault),
+      bulkMax: count("NETOPS_BULK_MAX_CLIENTS", bulkMaxDefault)
+    }),
     (limits) => limits
   )
 )

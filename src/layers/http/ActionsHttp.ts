@@ -10,6 +10,7 @@ import { canonicalDuid } from "../../schema/Duid.ts"
 import { canonicalMac, Mac } from "../../schema/Mac.ts"
 import { ProtectedMac } from "../../schema/ProtectedMac.ts"
 import { Actions } from "../../services/Actions.ts"
+import { BulkJobs } from "../../services/BulkJobs.ts"
 import { Enforcer } from "../../services/Enforcer.ts"
 import { Ids } from "../../services/Ids.ts"
 import { ProtectedMacs } from "../../services/ProtectedMacs.ts"
@@ -47,6 +48,7 @@ export const ActionsHttp = HttpApiBuilder.group(
     const actions = yield* Actions
     const protectedMacs = yield* ProtectedMacs
     const enforcer = yield* Enforcer
+    const jobs = yield* BulkJobs
     const ids = yield* Ids
     return handlers
       .handle(
@@ -83,9 +85,11 @@ export const ActionsHttp = HttpApiBuilder.group(
       .handle(
         "removeAll",
         () =>
-          Effect.flatMap(DateTime.now, actions.removeAll).pipe(
-            Effect.map((removed_count) => ({ success: true as const, removed_count, cancelled_jobs: 0 }))
-          ),
+          Effect.gen(function*() {
+            const at = yield* DateTime.now
+            const cancelled_jobs = yield* jobs.cancelAll(at)
+            return { success: true as const, removed_count: yield* actions.removeAll(at), cancelled_jobs }
+          }),
         { uninterruptible: true }
       )
       .handle(

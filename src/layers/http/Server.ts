@@ -6,6 +6,7 @@ import { AuthenticationLive } from "./AuthenticationLive.ts"
 import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
+import { BulkHttp } from "./BulkHttp.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
 import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
 import { DrainOnClose } from "./Listener.ts"
@@ -21,6 +22,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     AccountHttp,
     DhcpEventsHttp,
     AutomationHttp,
+    BulkHttp,
     ActionsHttp,
     FirewallEventsHttp,
     MetricsHttp,
