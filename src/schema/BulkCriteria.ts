@@ -76,7 +76,9 @@ export type BulkCriteria = typeof BulkCriteria.Type
 const criteriaNames = Object.keys(criteriaFields) as ReadonlyArray<keyof typeof criteriaFields>
 
 const PreviewFields = Schema.Struct({
-  action: ActionSpec,
+  action: Schema.optionalWith(ActionSpec, { default: () => ({ type: "block" as const }) }).annotations({
+    description: "what to do with them; block where it isn't said, but execute needs it said"
+  }),
   criteria: Schema.optional(BulkCriteria),
   ...criteriaFields,
   reason: Schema.optional(Schema.String),
