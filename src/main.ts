@@ -5,9 +5,9 @@ import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.t
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
 import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClickHouse.ts"
 import { MetricsClickHouse } from "./layers/clickhouse/MetricsClickHouse.ts"
+import { ObservedClientsClickHouse } from "./layers/clickhouse/ObservedClientsClickHouse.ts"
 import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
-import { ObservedClientsClickHouse } from "./layers/clickhouse/ObservedClientsClickHouse.ts"
 import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnforcementLoop } from "./layers/EnforcementLoop.ts"
@@ -33,8 +33,8 @@ import { ReadinessLive } from "./layers/ReadinessLive.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
-import { FirewallIngestLive } from "./services/FirewallEvents.ts"
 import { BulkActionsLive } from "./services/BulkActions.ts"
+import { FirewallIngestLive } from "./services/FirewallEvents.ts"
 import { IngestLive } from "./services/Ingest.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
@@ -74,7 +74,6 @@ const RulesLive = Layer.mergeAll(
 )
 /** Work that goes on without a request, on one of the nodes. */
 const BackgroundLive = Layer.merge(EnforcementLoop, BulkWorker)
-
 
 const ToolsLive = Layer.mergeAll(IdsCrypto, PasswordsArgon2, HttpMetricsProm, DrainingLive)
 

@@ -7,6 +7,7 @@ import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { HttpMetricsProm } from "../../src/layers/telemetry/HttpMetrics.ts"
 import { type Role, roles } from "../../src/schema/Permission.ts"
 import { Username } from "../../src/schema/User.ts"
+import { BulkActionsLive } from "../../src/services/BulkActions.ts"
 import { FirewallIngestLive } from "../../src/services/FirewallEvents.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
 import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
@@ -18,13 +19,18 @@ import { ActionsMemory } from "../layers/ActionsMemory.ts"
 import { AutomationRulesMemory } from "../layers/AutomationRulesMemory.ts"
 import { AutomationStateMemory } from "../layers/AutomationState.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
+import { BulkJobsMemory } from "../layers/BulkJobsMemory.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import { EnforcerMemory } from "../layers/EnforcerMemory.ts"
 import { FirewallEventsMemory, MetricsMemory, ObservedMemory } from "../layers/MetricsMemory.ts"
+import { ObservedClientsMemory } from "../layers/ObservedClientsMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
+import { ProtectedMacsMemory } from "../layers/ProtectedMacsMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
+import { RuleTargetsMemory } from "../layers/RuleTargetsMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
 import { inProcess } from "./inProcess.ts"
@@ -38,6 +44,11 @@ export const MemoryPorts = Layer.mergeAll(
   AutomationRulesMemory,
   RuleLedgerMemory,
   ActionsMemory,
+  ProtectedMacsMemory,
+  BulkJobsMemory,
+  RuleTargetsMemory,
+  ObservedClientsMemory,
+  EnforcerMemory,
   AutomationStateMemory,
   BatchNumbersMemory,
   DhcpEventsMemory,
@@ -52,7 +63,14 @@ export const MemoryPorts = Layer.mergeAll(
 
 export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
-const RulesLive = Layer.mergeAll(SignInLive, RuleRunnerLive, IngestLive, FirewallIngestLive, MetricsAnswersLive)
+const RulesLive = Layer.mergeAll(
+  SignInLive,
+  RuleRunnerLive,
+  BulkActionsLive,
+  IngestLive,
+  FirewallIngestLive,
+  MetricsAnswersLive
+)
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))

@@ -1,8 +1,8 @@
 import { HttpServerResponse } from "@effect/platform"
 import { type AnyProblem, type ProblemClass, problemContentType } from "../../api/Problem.ts"
 import { IngestInterrupted, InvalidRequest, Unavailable } from "../../api/problems.ts"
-import { TooManyQueries } from "../../api/problems/metrics.ts"
 import { BlocksExhausted } from "../../api/problems/enforcement.ts"
+import { TooManyQueries } from "../../api/problems/metrics.ts"
 
 const legacyDetails = (problem: AnyProblem): Record<string, string> => {
   const details: Record<string, string> = {}
