@@ -8,6 +8,7 @@ import { AuthenticationLive } from "./AuthenticationLive.ts"
 import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
+import { BulkHttp } from "./BulkHttp.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
 import { ExecutionLive } from "./Execution.ts"
 import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
@@ -32,6 +33,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     DhcpEventsHttp,
     AutomationHttp,
     AlarmsHttp,
+    BulkHttp,
     ActionsHttp,
     FirewallEventsHttp,
     MetricsHttp,

@@ -9,6 +9,7 @@ import { DueLost } from "../../services/DueWindows.ts"
 import { type Enforced, type Enforcement, RuleLedger } from "../../services/RuleLedger.ts"
 import { ledgerStatements, RunRow } from "./ledgerSql.ts"
 import { newestPage } from "./newestPage.ts"
+import { orderStatements } from "./orderSql.ts"
 import { codeOf } from "./sql.ts"
 
 const isGone = (error: SqlError): boolean =>
@@ -25,6 +26,7 @@ export const RuleLedgerPg = Layer.effect(
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const statements = yield* ledgerStatements
+    const { place } = yield* orderStatements
     const page = yield* newestPage({
       table: "automation_runs",
       time: "started_at",
@@ -40,9 +42,13 @@ export const RuleLedgerPg = Layer.effect(
       const clients = new Set(claimed.map(({ client }) => client))
       const taken = detections.filter((detection) => clients.has(clientOfDetection(detection)))
       const orders = ordersOf(enforcement, taken)
-      if (orders.length === 0) return { detections: taken, actionsTriggered: 0 }
-      yield* statements.endExpired(orders, at)
-      return { detections: taken, actionsTriggered: yield* statements.orderActions(orders, enforcement) }
+      if (orders.length === 0) return { detections: taken, actionsTriggered: 0, actionsRefused: 0 }
+      const { changed, refused } = yield* place(orders, {
+        at,
+        reason: enforcement.reason,
+        origin: { kind: "rule_run", id: run }
+      })
+      return { detections: taken, actionsTriggered: changed.length, actionsRefused: refused.length }
     })
 
     const write = Effect.fnUntraced(function*(run: RuleRun) {
