@@ -41,7 +41,7 @@ export const bulkWorker = Effect.gen(function*() {
     for (const id of running) yield* step(id)
     if (running.length > 0) yield* round
   })
-  yield* Effect.forever(Effect.zipRight(Queue.take(signals), round))
+  return yield* Effect.forever(Effect.zipRight(Queue.take(signals), round))
 })
 
 export const BulkWorker = singleton("bulk-jobs", bulkWorker)

@@ -50,7 +50,7 @@ export const enforcementLoop = Effect.gen(function*() {
       return first ? Effect.logWarning(`actions aren't enforced: ${message}`) : Effect.void
     })
   )
-  yield* Effect.forever(Effect.retry(once, pauses))
+  return yield* Effect.forever(Effect.retry(once, pauses))
 })
 
 export const EnforcementLoop = singleton("enforcement", enforcementLoop)
