@@ -1,25 +1,19 @@
 import type { Detector } from "../../schema/AutomationRule.ts"
 import type { Window } from "../../schema/Detection.ts"
-import { type Protocol, requestTypes } from "../../schema/DhcpEvent.ts"
-import type { DhcpEventFilterField } from "../../schema/FilterFields.ts"
+import type { DetectionPlan } from "../../services/DetectionPlan.ts"
 import { protocolsOf } from "../../services/DetectionRules.ts"
-import { dhcpEventColumns } from "./DhcpEventColumns.ts"
-import { compileFilterSql } from "./FilterSql.ts"
+import { activitySql } from "./ActivitySql.ts"
+import {
+  type ClientChoice,
+  clientConditions,
+  eventConditions,
+  eventsWithin,
+  excludedNetwork,
+  isMac,
+  requestSql,
+  types
+} from "./DetectionConditions.ts"
 import { makeSqlParams, type SqlParams, type SqlParamValue, sqlTime } from "./SqlParams.ts"
-
-/** Clients, by MAC or DUID, that are left out, or that alone are looked at. */
-export interface ClientChoice {
-  readonly except?: ReadonlyArray<string>
-  readonly only?: ReadonlyArray<string>
-}
-
-const types: Readonly<Record<Protocol, ReadonlyArray<string>>> = requestTypes
-const isOneOf = (texts: ReadonlyArray<string>): string => `IN (${texts.map((text) => `'${text}'`).join(", ")})`
-
-const requestSql = (rule: Detector): string =>
-  rule.protocol === "both"
-    ? `if(protocol = 'dhcpv4', message_type ${isOneOf(types.dhcpv4)}, message_type ${isOneOf(types.dhcpv6)})`
-    : `message_type ${isOneOf(types[rule.protocol])}`
 
 const requestsSql = (rule: Detector): string => {
   const allRequests = rule.message_types?.every((type) =>
@@ -27,11 +21,6 @@ const requestsSql = (rule: Detector): string => {
   )
   return allRequests ? "count()" : `countIf(${requestSql(rule)})`
 }
-
-// `client` is the MAC of a client that has one, and DUIDs hold no colon: this spares reading `client_mac`.
-const isMac = "substring(client, 3, 1) = ':'"
-// The second hexadecimal digits in which IEEE's locally administered bit is set.
-const randomized = `(${isMac} AND substring(client, 2, 1) IN ('2', '3', '6', '7', 'a', 'b', 'e', 'f'))`
 
 // A DHCPv4 client is known by a DUID only where it has no MAC (RFC 4361).
 const dhcpv4Duid = `if(${isMac}, '', client)`
@@ -43,48 +32,6 @@ const duidSql: Readonly<Record<Detector["protocol"], string>> = {
 
 const uniqueIps = "length(arrayFilter(ip -> ip != toIPv6('::'), " +
   "groupUniqArrayArray([assigned_ip, client_ip, requested_ip])))"
-
-/** What `client NOT IN` and `IN` can decide: the choice, and exclusions by MAC. */
-const clientConditions = (
-  { exclude: { macs = [], ouis = [], randomized: leavesRandomized } = {} }: Detector,
-  { except = [], only }: ClientChoice,
-  params: SqlParams
-): ReadonlyArray<string> => [
-  ...(macs.length === 0 ? [] : [`client NOT IN ${params.bind("Array(String)", macs)}`]),
-  ...(ouis.length === 0 ? [] : [`substring(client, 1, 8) NOT IN ${params.bind("Array(String)", ouis)}`]),
-  ...(leavesRandomized === true ? [`NOT ${randomized}`] : []),
-  ...(except.length === 0 ? [] : [`client NOT IN ${params.bind("Array(String)", except)}`]),
-  ...(only === undefined ? [] : [`client IN ${params.bind("Array(String)", only)}`])
-]
-
-/** What an event must be to count at all. */
-const eventConditions = ({ filter, message_types }: Detector, params: SqlParams): ReadonlyArray<string> => [
-  ...(message_types === undefined ? [] : [`message_type IN ${params.bind("Array(String)", message_types)}`]),
-  ...(filter === undefined || filter.rules.length === 0 ? [] : [compileFilterSql(filter, dhcpEventColumns, params)])
-]
-
-const inSubnets = (
-  field: Extract<DhcpEventFilterField, "relay_ip" | "assigned_ip">,
-  subnets: ReadonlyArray<string>,
-  params: SqlParams
-): string =>
-  compileFilterSql(
-    {
-      _tag: "Group",
-      match: "all",
-      rules: [{ _tag: "Ip", field, kind: "ip", op: "cidr", values: subnets, negate: false }]
-    },
-    dhcpEventColumns,
-    params
-  )
-
-/** Whether an event shows that its client belongs to an excluded network. */
-const excludedNetwork = (rule: Detector, params: SqlParams): string | undefined => {
-  const subnets = rule.exclude?.subnets ?? []
-  if (subnets.length === 0) return undefined
-  const given = inSubnets("assigned_ip", subnets, params)
-  return `(${inSubnets("relay_ip", subnets, params)} OR ${given} AND NOT (${requestSql(rule)}))`
-}
 
 const thresholdSql = ({ min_requests, min_unique_ips, operator }: Detector["threshold"]): string =>
   [
@@ -105,68 +52,109 @@ const preselects = ({ threshold: { min_requests, min_unique_ips, operator } }: D
 const indent = (text: string): string => text.replaceAll("\n", "\n  ")
 const all = (conditions: ReadonlyArray<string>): string => conditions.join("\n  AND ")
 
+const clientOf = ({ protocol }: Detector): string => protocol === "both" ? "protocol, client" : "client"
+const keyOf = ({ protocol }: Detector): string => protocol === "both" ? "(protocol, client)" : "client"
+
+/** Where clients come from, and how their figures are told from it. */
+interface Source {
+  readonly from: string
+  readonly where: ReadonlyArray<string>
+  readonly requests: string
+  readonly uniqueIps: string
+  readonly having: ReadonlyArray<string>
+}
+
+/** Every event of the window. */
+const ofEvents = (rule: Detector, choice: ClientChoice, params: SqlParams): Source & {
+  /** What depends on events that the rule doesn't count. */
+  readonly beside: ReadonlyArray<string>
+} => {
+  const inWindow = [
+    ...eventsWithin("{start:DateTime64(3, 'UTC')}", "{end:DateTime64(3, 'UTC')}"),
+    ...(rule.protocol === "both" ? [] : [`protocol = '${rule.protocol}'`])
+  ]
+  const counted = eventConditions(rule, params)
+  const where = [...inWindow, ...counted, ...clientConditions(rule, choice, params)]
+  const excluded = excludedNetwork(rule, params)
+  // Where every event of the client counts, its own aggregation sees all that excludes it.
+  const excludesAlong = excluded !== undefined && counted.length === 0
+  return {
+    from: "dhcp_events",
+    where,
+    requests: requestsSql(rule),
+    uniqueIps,
+    having: excludesAlong ? [`countIf(${excluded}) = 0`] : [],
+    beside: excluded === undefined || excludesAlong ? [] : [`${keyOf(rule)} NOT IN (
+    SELECT ${clientOf(rule)}
+    FROM dhcp_events
+    WHERE ${indent(indent(all([...inWindow, excluded])))}
+  )`]
+  }
+}
+
+/** The sums of the window's whole hours and days, and those of the events around them. */
+const ofActivity = (rule: Detector, plan: DetectionPlan, choice: ClientChoice, params: SqlParams): Source => ({
+  from: `(\n  ${indent(activitySql(rule, plan, choice, params))}\n) AS activity`,
+  where: [],
+  requests: "sum(requests)",
+  uniqueIps: "uniqExactArrayMerge(addresses)",
+  having: []
+})
+
+const matchingFirst = (rule: Detector, { from, requests, where, ...source }: Source): Source & { with: string } => ({
+  ...source,
+  requests,
+  with: `WITH matching AS (
+  SELECT *
+  FROM ${indent(from)}${where.length === 0 ? "" : `\n  WHERE ${indent(all(where))}`}
+)
+`,
+  from: "matching",
+  where: [`${keyOf(rule)} IN (
+    SELECT ${clientOf(rule)}
+    FROM matching
+    GROUP BY ${clientOf(rule)}
+    HAVING ${requests} >= {min_requests:UInt64}
+  )`]
+})
+
 /**
  * The clients that a rule detects in a window, those with most requests first: `Protocol`, `MAC`, `DUID` (of DHCPv6
  * the client's greatest, of DHCPv4 only where it has no MAC), `TotalRequests` and `UniqueIPs`. Exclusion by subnet
  * judges a client by all its events of the window in the same protocol, also by those that the rule doesn't count.
+ * A plan of more than events must be one that was made for the rule and window.
  */
 export const compileDetection = (
   rule: Detector,
   window: Window,
   choice: ClientChoice,
-  limit: number
+  limit: number,
+  plan?: DetectionPlan
 ): { readonly query: string; readonly params: Readonly<Record<string, SqlParamValue>> } => {
   const params = makeSqlParams()
-  const both = rule.protocol === "both"
-  const client = both ? "protocol, client" : "client"
-  const key = both ? "(protocol, client)" : "client"
-  const requests = requestsSql(rule)
-  const inWindow = [
-    "event_time > {start:DateTime64(3, 'UTC')}",
-    "event_time <= {end:DateTime64(3, 'UTC')}",
-    ...(both ? [] : [`protocol = '${rule.protocol}'`])
-  ]
-  const counted = eventConditions(rule, params)
-  const where = all([...inWindow, ...counted, ...clientConditions(rule, choice, params)])
-  const excluded = excludedNetwork(rule, params)
-  // Where every event of the client counts, its own aggregation sees all that excludes it.
-  const excludesAlong = excluded !== undefined && counted.length === 0
-  const outer = [
-    ...(preselects(rule, window)
-      ? [`${key} IN (
-    SELECT ${client}
-    FROM matching
-    GROUP BY ${client}
-    HAVING ${requests} >= {min_requests:UInt64}
-  )`]
-      : []),
-    ...(excluded === undefined || excludesAlong ? [] : [`${key} NOT IN (
-    SELECT ${client}
-    FROM dhcp_events
-    WHERE ${indent(indent(all([...inWindow, excluded])))}
-  )`])
-  ]
-  const having = [`(${thresholdSql(rule.threshold)})`, ...(excludesAlong ? [`countIf(${excluded}) = 0`] : [])]
-  const matching = preselects(rule, window)
-  const source = matching
-    ? `FROM matching\nWHERE ${all(outer)}`
-    : `FROM dhcp_events\nWHERE ${all([where, ...outer])}`
-  const duid = duidSql[rule.protocol]
+  const planned = plan !== undefined && plan.some(({ source }) => source !== "dhcp_events") ? plan : undefined
+  const events = planned === undefined ? ofEvents(rule, choice, params) : undefined
+  const source = events ?? ofActivity(rule, planned!, choice, params)
+  const { from, having, requests, uniqueIps, where, with: first = "" } = preselects(rule, window)
+    ? matchingFirst(rule, source)
+    : { ...source, with: undefined }
+  const conditions = [...where, ...events?.beside ?? []]
   return {
-    query: `${matching ? `WITH matching AS (\n  SELECT *\n  FROM dhcp_events\n  WHERE ${indent(where)}\n)\n` : ""}SELECT
-  ${both ? "protocol" : `'${rule.protocol}'`} AS Protocol,
+    query: `${first}SELECT
+  ${rule.protocol === "both" ? "protocol" : `'${rule.protocol}'`} AS Protocol,
   if(${isMac}, client, '') AS MAC,
-  ${duid} AS DUID,
+  ${duidSql[rule.protocol]} AS DUID,
   ${requests} AS TotalRequests,
   ${uniqueIps} AS UniqueIPs
-${source}
-GROUP BY ${client}
-HAVING ${all(having)}
-ORDER BY TotalRequests DESC, UniqueIPs DESC, ${client}
+FROM ${from}${conditions.length === 0 ? "" : `\nWHERE ${all(conditions)}`}
+GROUP BY ${clientOf(rule)}
+HAVING ${all([`(${thresholdSql(rule.threshold)})`, ...having])}
+ORDER BY TotalRequests DESC, UniqueIPs DESC, ${clientOf(rule)}
 LIMIT {limit:UInt64}`,
     params: {
-      start: sqlTime(window.start.toISOString()),
-      end: sqlTime(window.end.toISOString()),
+      ...(planned === undefined
+        ? { start: sqlTime(window.start.toISOString()), end: sqlTime(window.end.toISOString()) }
+        : {}),
       ...(rule.threshold.min_requests === undefined ? {} : { min_requests: rule.threshold.min_requests }),
       ...(rule.threshold.min_unique_ips === undefined ? {} : { min_unique_ips: rule.threshold.min_unique_ips }),
       ...params.values,

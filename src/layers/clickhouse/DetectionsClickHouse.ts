@@ -1,11 +1,21 @@
 import { ClickHouseError as ServerError } from "@clickhouse/client"
-import { Config, Duration, Effect, Layer, Schema } from "effect"
+import { Clock, Config, Duration, Effect, Layer, Schema } from "effect"
 import type { Detector } from "../../schema/AutomationRule.ts"
 import { DetectedMac, type Window } from "../../schema/Detection.ts"
+import {
+  type ActivitySource,
+  cheapest,
+  completeFrom,
+  type DetectionPlan,
+  detectionPlans,
+  fewEvents
+} from "../../services/DetectionPlan.ts"
 import { type Detected, DetectionFailed, Detections } from "../../services/Detections.ts"
+import { compileEstimate } from "./ActivitySql.ts"
 import { ClickHouse } from "./ClickHouse.ts"
 import type { ClickHouseError } from "./ClickHouseError.ts"
-import { type ClientChoice, compileDetection } from "./DetectionSql.ts"
+import type { ClientChoice } from "./DetectionConditions.ts"
+import { compileDetection } from "./DetectionSql.ts"
 
 const gibibyte = 1024 ** 3
 
@@ -37,8 +47,13 @@ const failure = (timeout: Duration.Duration) => (error: ClickHouseError): Detect
 
 const decodeRows = Schema.decodeUnknown(Schema.Array(DetectedMac))
 
+const Estimate = Schema.Array(
+  Schema.Struct({ table: Schema.Literal("dhcp_events", "dhcp_activity_1h", "dhcp_activity_1d"), rows: Schema.Int })
+)
+const decodeEstimate = Schema.decodeUnknown(Estimate)
+
 /**
- * Evaluates rules over the raw events, each in one query of at most `NETOPS_RULE_TIMEOUT` (30 seconds) and
+ * Evaluates rules over the events, or where it costs less over their sums by hour and day, each in one query of at most `NETOPS_RULE_TIMEOUT` (30 seconds) and
  * `NETOPS_RULE_MEMORY_BYTES` (2 GiB), from half of which on it sorts on disk.
  */
 export const DetectionsClickHouse = Layer.effect(
@@ -47,8 +62,25 @@ export const DetectionsClickHouse = Layer.effect(
     const clickhouse = yield* ClickHouse
     const { memory, timeout } = yield* limits
 
+    const estimate = Effect.fnUntraced(function*(rule: Detector, plan: DetectionPlan) {
+      const { rows: tables } = yield* clickhouse.query({ ...compileEstimate(rule, plan), timeout })
+      const rows: { [S in ActivitySource]?: number } = {}
+      for (const { rows: count, table } of yield* Effect.orDie(decodeEstimate(tables))) rows[table] = count
+      return { plan, rows }
+    })
+
+    const planOf = Effect.fn("Detections.plan")(function*(rule: Detector, window: Window) {
+      const [byEvents, ...byRollups] = detectionPlans(rule, window, completeFrom(yield* Clock.currentTimeMillis))
+      if (byRollups.length === 0) return byEvents
+      const { rows: { dhcp_events: events = 0 } } = yield* estimate(rule, byEvents)
+      if (events <= fewEvents) return byEvents
+      const estimates = yield* Effect.forEach(byRollups, (plan) => estimate(rule, plan), { concurrency: "unbounded" })
+      return cheapest(events, estimates)?.plan ?? byEvents
+    })
+
     const evaluate = Effect.fn("Detections.evaluate")(function*(rule: Detector, window: Window, choice: ClientChoice) {
-      const statement = compileDetection(rule, window, choice, rule.max_detections)
+      const plan = yield* Effect.mapError(planOf(rule, window), failure(timeout))
+      const statement = compileDetection(rule, window, choice, rule.max_detections, plan)
       const answer = yield* clickhouse.query({
         ...statement,
         timeout,

@@ -55,7 +55,8 @@ const distinctView = (name: string, bucket: string, start: string) => `
   FROM dhcp_rollup_feed
   GROUP BY protocol, ${bucket}`
 
-const feedColumns = `
+/** Columns of the feed, of rows of `dhcp_events`. */
+export const feedColumns = `
     event_time, protocol, client, duid,
     toUInt8(if(protocol = 'dhcpv4', message_type ${list(requestTypes.dhcpv4)}, message_type ${
   list(requestTypes.dhcpv6)
