@@ -3,13 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ClickHouse, clickHouseClient } from "../src/layers/clickhouse/ClickHouse.ts"
-import { compileDetection } from "../src/layers/clickhouse/DetectionSql.ts"
 import { embeddedClickHouse } from "../src/layers/clickhouse/EmbeddedClickHouse.ts"
 import { type Compiled, compileUniqueIps } from "../src/layers/clickhouse/MetricsSql.ts"
 import { migrateClickHouse } from "../src/layers/clickhouse/migrate.ts"
-import type { Detector } from "../src/schema/AutomationRule.ts"
 import type { MetricsQuery } from "../src/schema/MetricsQuery.ts"
 import { planUniqueIps } from "../src/services/MetricsPlan.ts"
+import { fillStatements, type Traffic, trafficNames } from "./traffic.ts"
 
 /** Events of each kind of traffic: `npx vite-node bench/rollups.ts 10000000`; they need some 60 bytes of disk each. */
 const events = Number(process.argv[2] ?? 1_000_000)
@@ -17,30 +16,6 @@ const clients = Math.max(1000, events / 100)
 const begin = Date.parse("2096-02-01T00:00:00Z")
 const day = 86_400_000
 const rounds = 5
-
-const mac = (n: string) =>
-  `concat('02:00:', arrayStringConcat(arrayMap(i -> lower(hex(reverse(toString(char(bitAnd(bitShiftRight(${n}, i), 255)))))), [24, 16, 8, 0]), ':'))`
-const ip = (n: string) => `toIPv6(concat('::ffff:', IPv4NumToString(toUInt32(167772160 + (${n}) % 16777216))))`
-const none = "toIPv6('::')"
-
-/** Rows as `client number, milliseconds of the range, message type, assigned, requested`, by traffic. */
-const traffics: Readonly<Record<string, (range_ms: number) => string>> = {
-  uniform: (range) =>
-    `SELECT rand64(1) % ${clients} AS n, rand64(2) % ${range} AS ms,
-    ['discover', 'request', 'ack', 'offer'][number % 4 + 1] AS type,
-    if(number % 4 >= 2, ${ip("n")}, ${none}) AS assigned, if(number % 4 = 1, ${ip("n")}, ${none}) AS requested
-    FROM numbers(${events})`,
-  renewing: (range) =>
-    `SELECT intDiv(number, 2) % ${clients} AS n,
-    (intDiv(intDiv(number, 2), ${clients}) * 1800000 + cityHash64(n) % 1800000 + number % 2) % ${range} AS ms,
-    if(number % 2 = 0, 'request', 'ack') AS type, ${ip("n")} AS assigned, ${none} AS requested
-    FROM numbers(${events})`,
-  attack: (range) =>
-    `SELECT if(number % 2 = 0, rand64(3) % 50, rand64(1) % ${clients}) AS n, rand64(2) % ${range} AS ms,
-    if(number % 2 = 0, 'discover', 'request') AS type, ${none} AS assigned,
-    if(number % 2 = 0, ${ip("rand64(4)")}, ${ip("n")}) AS requested
-    FROM numbers(${events})`
-}
 
 const median = (values: ReadonlyArray<number>) => [...values].sort((a, b) => a - b)[values.length >> 1]!
 
@@ -61,42 +36,14 @@ const timed = Effect.fnUntraced(function*(sides: Readonly<Record<string, Compile
     (answers.size === 1 ? "" : " DIFFERENT ANSWERS")
 })
 
-const rule: Detector = {
-  protocol: "dhcpv4",
-  threshold: { min_requests: 500, min_unique_ips: 100, operator: "or" },
-  max_detections: 1000
-}
-
-const throughRollup = (table: string, bucket: string): Compiled => ({
-  query: `SELECT client, sum(requests) AS TotalRequests, uniqExactArrayMerge(states.addresses) AS UniqueIPs
-FROM ${table} AS states
-WHERE protocol = 'dhcpv4' AND ${bucket} >= {from:DateTime('UTC')} AND ${bucket} < {to:DateTime('UTC')}
-GROUP BY client
-HAVING TotalRequests >= 500 OR UniqueIPs >= 100
-ORDER BY TotalRequests DESC, UniqueIPs DESC, client
-LIMIT 1000`,
-  params: { from: begin / 1000, to: (begin + day) / 1000 }
-})
-
 const say = (text: string) => Effect.sync(() => process.stdout.write(`${text}\n`))
 
-const fill = Effect.fnUntraced(function*(rows: string) {
+const fill = Effect.fnUntraced(function*(traffic: Traffic, range_ms: number) {
   const clickhouse = yield* ClickHouse
-  for (
-    const table of ["dhcp_events", "dhcp_activity_1h", "dhcp_activity_1d", "dhcp_unique_ips_1m", "dhcp_unique_ips_1h"]
-  ) {
-    yield* clickhouse.command({ query: `TRUNCATE TABLE ${table}` })
-  }
   const started = performance.now()
-  yield* clickhouse.command({
-    query: `INSERT INTO dhcp_events
-      (event_time, protocol, message_type, client, client_mac, assigned_ip, requested_ip, batch, row)
-      SELECT fromUnixTimestamp64Milli(toInt64(${begin} + ms), 'UTC'), 'dhcpv4', type, ${
-      mac("n")
-    } AS c, c, assigned, requested, 1, 1
-      FROM (${rows}) SETTINGS insert_deduplicate = 0, max_partitions_per_insert_block = 0`,
-    timeout: Duration.hours(1)
-  })
+  for (const query of fillStatements(traffic, begin, { events, clients, range_ms })) {
+    yield* clickhouse.command({ query, timeout: Duration.hours(1) })
+  }
   return (performance.now() - started) / 1000
 })
 
@@ -120,19 +67,13 @@ const program = Effect.gen(function*() {
   const clickhouse = yield* ClickHouse
   yield* migrateClickHouse
   yield* say(`${events} events of ${clients} clients, medians of ${rounds} alternating rounds`)
-  for (const [name, rows] of Object.entries(traffics)) {
-    yield* fill(rows(day))
-    const window = { start: new Date(begin - 1), end: new Date(begin + day - 1) }
-    yield* say(`rule over 24 h, ${name}: ${yield* timed({
-      raw: compileDetection(rule, window, {}, 1000),
-      "1h": throughRollup("dhcp_activity_1h", "hour"),
-      "1d": throughRollup("dhcp_activity_1d", "day")
-    })}`)
+  for (const name of trafficNames) {
+    yield* fill(name, day)
     yield* say(
       `unique-ips of 24 h, ${name}: ${yield* timed({ raw: metric(1, 120, true), "1m": metric(1, 120, false) })}`
     )
   }
-  const filled = yield* fill(traffics["renewing"]!(30 * day))
+  const filled = yield* fill("renewing", 30 * day)
   yield* say(`insert through the rollups: ${Math.round(events / filled)} events/s`)
   yield* say(`unique-ips of 30 days: ${yield* timed({ raw: metric(30, 3600, true), "1h": metric(30, 3600, false) })}`)
   const { rows: sizes } = yield* clickhouse.query({
