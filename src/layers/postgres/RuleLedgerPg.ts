@@ -70,8 +70,8 @@ export const RuleLedgerPg = Layer.effect(
       inCooldown: (rule, at) =>
         Effect.orDie(Effect.map(statements.inCooldown({ rule, at }), (rows) => rows.map(({ client }) => client))),
       record: (run) =>
-        write(run).pipe(
-          sql.withTransaction,
+        // One statement is a transaction by itself, and spares its beginning and end.
+        (run.due_at === null ? write(run) : sql.withTransaction(write(run))).pipe(
           Effect.catchIf(
             (error) => error._tag === "SqlError" && isGone(error),
             () => Effect.fail(new RuleMissing({ id: run.rule_id }))
