@@ -3,6 +3,7 @@ import createDhcpRollups from "./0002_create_dhcp_rollups.ts"
 import createAlarmTransitions from "./0003_create_alarm_transitions.ts"
 import createFirewallTraffic from "./0004_create_firewall_traffic.ts"
 import identifyAlarmTransitions from "./0005_identify_alarm_transitions.ts"
+import indexBatches from "./0006_index_batches.ts"
 
 /**
  * Statements by number and name; ids only grow, from 1 without gaps. ClickHouse has no transactions: a migration that
@@ -13,5 +14,6 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0002_create_dhcp_rollups": createDhcpRollups,
   "0003_create_alarm_transitions": createAlarmTransitions,
   "0004_create_firewall_traffic": createFirewallTraffic,
-  "0005_identify_alarm_transitions": identifyAlarmTransitions
+  "0005_identify_alarm_transitions": identifyAlarmTransitions,
+  "0006_index_batches": indexBatches
 }
