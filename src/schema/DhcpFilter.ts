@@ -46,9 +46,12 @@ export const DhcpFilterUpdate = Schema.transformOrFail(
   Update,
   {
     strict: true,
-    decode: (input): Effect =>
+    decode: (input) =>
       isBare(input)
-        ? ParseResult.map(ParseResult.decodeUnknown(DhcpEventFilter, exact)(input), (rules) => ({ rules }))
+        ? ParseResult.map(
+          ParseResult.decodeUnknown(DhcpEventFilter, exact)(input),
+          (rules): DhcpFilterUpdate => ({ rules })
+        )
         : ParseResult.decodeUnknown(Wrapped, exact)(input),
     encode: ({ name, rules }) =>
       ParseResult.map(
@@ -58,4 +61,3 @@ export const DhcpFilterUpdate = Schema.transformOrFail(
   }
 )
 export type DhcpFilterUpdate = typeof Update.Type
-type Effect = ReturnType<typeof ParseResult.succeed<DhcpFilterUpdate>>

@@ -72,7 +72,12 @@ export const dhcpFiltersContract = (name: string, layer: Layer.Layer<DhcpFilters
           const filters = yield* DhcpFilters
           const [owner, other] = [yield* newUserId, yield* newUserId]
           const id = newId()
-          const mine = yield* filters.create({ id, userId: owner, draft: decode({ name: "a", rules: { rules: [] } }), at: start })
+          const mine = yield* filters.create({
+            id,
+            userId: owner,
+            draft: decode({ name: "a", rules: { rules: [] } }),
+            at: start
+          })
           const refused = [
             yield* Effect.flip(filters.get(other, id)),
             yield* Effect.flip(filters.update(other, id, { update: mine, at: later })),

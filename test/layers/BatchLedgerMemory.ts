@@ -58,10 +58,13 @@ export const BatchLedgerMemory = Layer.effect(
       reap: Effect.map(now, (at) => {
         for (const row of opened()) if (row.leaseUntil <= at) rows.set(row.number, { ...row, state: "late" })
       }),
-      late: Effect.map(now, (at) =>
-        ordered().filter(({ openedAt, state }) =>
-          state === "late" && openedAt <= at - Duration.toMillis(times.lateAfter)
-        )),
+      late: Effect.map(
+        now,
+        (at) =>
+          ordered().filter(({ openedAt, state }) =>
+            state === "late" && openedAt <= at - Duration.toMillis(times.lateAfter)
+          )
+      ),
       settle: (number, stored) => stored ? place(number, ["late"]) : change(number, ["late"], { state: "void" }),
       prune: Effect.map(now, (at) => {
         const over = ordered().filter(({ state }) => state === "stored" || state === "void")
