@@ -56,6 +56,11 @@ const catchingUpMax = 4
 /** Tests of events by filters in one go; others run in between. */
 const testsMax = 20_000
 
+/** A turn of the event loop: streams give what is queued to their sockets, so that only slow clients miss events. */
+const turn = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
 const everything = () => true
 const testOf = (filter: DhcpFilter | undefined): (event: DhcpEvent) => boolean =>
   filter === undefined ? everything : compileDhcpEventPredicate(filter.rules)
@@ -111,13 +116,13 @@ export const LiveEventsLive = Layer.scoped(
     const deliver = Effect.fnUntraced(function*({ events, reached }: LiveChunk) {
       let at = position
       for (let start = 0; start < events.length;) {
-        const size = Math.max(1, Math.floor(testsMax / Math.max(1, distinctTests())))
+        const size = Math.max(1, Math.floor(Math.min(limits.queue / 4, testsMax / Math.max(1, distinctTests()))))
         const part = events.slice(start, start + size)
         start += size
         // Streams were opened anew meanwhile, at a later position.
         if (position !== at) return
         feed(part, at = start < events.length ? part.at(-1)!.position : reached)
-        if (start < events.length) yield* Effect.yieldNow()
+        yield* turn
       }
       if (events.length === 0 && position === at) feed(events, reached)
     })

@@ -18,7 +18,7 @@ export interface Limits {
 export class LiveLimits extends Context.Reference<LiveLimits>()("services/LiveLimits", {
   defaultValue: (): Limits => ({
     perUser: 10,
-    queue: 1000,
+    queue: 2000,
     backlog: 200_000,
     heartbeat: Duration.seconds(15),
     poll: Duration.millis(200),
