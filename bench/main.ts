@@ -3,8 +3,9 @@ import { report, type Result } from "./harness.ts"
 import { ingest } from "./ingest.ts"
 import { preview } from "./preview.ts"
 import { type Service, startService } from "./service.ts"
+import { streamDelay, streams } from "./streams.ts"
 
-const cases: Readonly<Record<string, (service: Service) => Promise<Result>>> = { ingest, preview }
+const cases: Readonly<Record<string, (service: Service) => Promise<Result>>> = { ingest, preview, streams, streamDelay }
 
 /** All cases, or those named on the command line, each beside its peer in this one run. */
 const main = Effect.scoped(

@@ -54,6 +54,8 @@ export const tokenByPassword = (
 
 /** Decode a rule from JSON with it, so that what it leaves out has its default. */
 export { RuleDraft } from "../schema/AutomationRule.ts"
+/** Decode a filter from JSON with it, so that its values have their canonical forms. */
+export { DhcpFilterDraft } from "../schema/DhcpFilter.ts"
 export { Api } from "./Api.ts"
 export * as Problems from "./problems.ts"
 export * as AccessProblems from "./problems/access.ts"

@@ -1,11 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Duration, Effect, FastCheck as fc, Layer, Random, Schema, TestClock } from "effect"
 import { randomUUID } from "node:crypto"
-import { DhcpFilterId } from "../../src/schema/DhcpFilter.ts"
 import type { DhcpEvent } from "../../src/schema/DhcpEvent.ts"
+import { DhcpFilterId } from "../../src/schema/DhcpFilter.ts"
 import { DhcpEventFilter } from "../../src/schema/FilterFields.ts"
 import { SessionId } from "../../src/schema/Session.ts"
-import { isBeyond, parsePosition, positionText, type StreamPosition, wholeBatch } from "../../src/schema/StreamPosition.ts"
+import {
+  isBeyond,
+  parsePosition,
+  positionText,
+  type StreamPosition,
+  wholeBatch
+} from "../../src/schema/StreamPosition.ts"
 import { UserId } from "../../src/schema/User.ts"
 import { Authenticator, credentialId } from "../../src/services/Authenticator.ts"
 import { BatchLedger } from "../../src/services/BatchLedger.ts"
@@ -13,10 +19,10 @@ import { BatchStore, BatchStoreLive } from "../../src/services/BatchStore.ts"
 import { compileDhcpEventPredicate } from "../../src/services/DhcpEventPredicate.ts"
 import { DhcpEvents } from "../../src/services/DhcpEvents.ts"
 import { DhcpFilters } from "../../src/services/DhcpFilters.ts"
+import { IpGuard } from "../../src/services/IpGuard.ts"
 import { LiveEvents, LiveEventsLive, type LiveStream } from "../../src/services/LiveEvents.ts"
 import { LiveLimits } from "../../src/services/LiveLimits.ts"
 import type { LiveItem, Watch } from "../../src/services/liveWatcher.ts"
-import { IpGuard } from "../../src/services/IpGuard.ts"
 import { storedForm } from "../layers/DhcpEventsMemory.ts"
 import { dhcpEvent } from "../support/arbitraries/dhcpEvent.ts"
 import { filterJson } from "../support/arbitraries/filter.ts"
@@ -160,20 +166,26 @@ describe("live events", () => {
         const at = DateTime.unsafeMake(0)
         yield* filters.create({ id, userId, draft: { name: "x", rules: decode(filter) }, at })
         const first = yield* events.open(watch, { filterId: id })
-        const writing = yield* Effect.fork(Effect.forEach(batches, (batch) =>
-          Effect.zipRight(Effect.yieldNow(), store(batch)), { concurrency: 3 }))
+        const writing = yield* Effect.fork(
+          Effect.forEach(batches, (batch) => Effect.zipRight(Effect.yieldNow(), store(batch)), { concurrency: 3 })
+        )
         const told: Array<string> = []
         let stream = first
         let position = first.from
         let done = false
-        yield* Effect.fork(Effect.zipRight(writing, Effect.sync(() => {
-          done = true
-        })))
-        for (let rounds = 0; ;rounds++) {
+        yield* Effect.fork(Effect.zipRight(
+          writing,
+          Effect.sync(() => {
+            done = true
+          })
+        ))
+        for (let rounds = 0;; rounds++) {
           const last = done
           // A heartbeat ends the wait where nothing matches.
           const items = yield* Effect.raceFirst(stream.next, Effect.forever(TestClock.adjust("1 seconds")))
-          const kept = (yield* Random.nextBoolean) ? items : items.slice(0, yield* Random.nextIntBetween(0, items.length + 1))
+          const kept = (yield* Random.nextBoolean)
+            ? items
+            : items.slice(0, yield* Random.nextIntBetween(0, items.length + 1))
           for (const item of kept) {
             assert.notInclude(["Dropped", "Reset", "Ended"], item._tag)
             if (item._tag === "Event") {
