@@ -164,6 +164,9 @@ layer(TestApi)("filters", (it) => {
       for (const rules of [null, "x", { rules: "x" }, { match: "none", rules: [] }]) {
         assert.strictEqual((yield* validate({ rules })).json.valid, false, JSON.stringify(rules))
       }
-      assertProblem(yield* validate({ rules: [], lookback_minutes: 0 }), 400, "invalid-request")
+      assert.strictEqual((yield* validate({ rules: ofKnown, match: "any" })).json.errors[0].pointer, "/rules")
+      for (const refused of [{ rules: [], lookback_minutes: 0 }, { rules: [], matc: "any" }, {}]) {
+        assertProblem(yield* validate(refused), 400, "invalid-request")
+      }
     }))
 })

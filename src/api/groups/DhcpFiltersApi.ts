@@ -4,7 +4,7 @@ import { DhcpFilter, DhcpFilterDraft, DhcpFilterId, DhcpFilterUpdate } from "../
 import { DhcpEventFilter } from "../../schema/FilterFields.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Authentication } from "../Auth.ts"
-import { body, freeBody, path, query, requires, traits } from "../Contract.ts"
+import { body, path, query, requires, traits } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
 import { IdempotencyInFlight, IdempotencyKeyReused, PreconditionFailed } from "../problems/access.ts"
@@ -16,9 +16,10 @@ export const rateMinutesMax = 60
 
 const ValidationRequest = Schema.Struct({
   rules: Schema.Unknown.annotations({
+    jsonSchema: {},
     description: "a DhcpEventFilter, or the array of its rules; whatever is wrong with it is said in the answer"
   }),
-  match: Schema.optional(Schema.Unknown),
+  match: Schema.optional(Schema.Unknown.annotations({ jsonSchema: {}, description: "beside an array of rules" })),
   lookback_minutes: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, rateMinutesMax)), { default: () => 5 })
 }).annotations({ identifier: "DhcpFilterValidationRequest" })
 
@@ -62,7 +63,7 @@ export class DhcpFiltersApi extends HttpApiGroup.make("dhcpFilters")
   )
   .add(
     HttpApiEndpoint.post("validate", `${filters}/validate`)
-      .setPayload(freeBody(ValidationRequest))
+      .setPayload(body(ValidationRequest))
       .addSuccess(Validation)
       .annotate(OpenApi.Summary, "Validate a filter")
       .annotate(

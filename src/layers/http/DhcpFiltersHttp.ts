@@ -63,9 +63,8 @@ export const DhcpFiltersHttp = group(
       .handle(
         "validate",
         Effect.fnUntraced(function*({ payload: { lookback_minutes, match, rules } }) {
-          const { errors, filter } = judge(
-            Array.isArray(rules) ? { rules, ...(match === undefined ? {} : { match }) } : rules
-          )
+          const bare = Array.isArray(rules) || match !== undefined
+          const { errors, filter } = judge(bare ? { rules, ...(match === undefined ? {} : { match }) } : rules)
           const verdict = { valid: filter !== undefined, errors, lookback_minutes, canonical: filter ?? null }
           if (filter === undefined) return { ...verdict, matched: null, total: null, match_rate: null }
           const end = yield* Clock.currentTimeMillis
