@@ -4,11 +4,14 @@ import { ingest } from "./ingest.ts"
 import { preview } from "./preview.ts"
 import { benchRules } from "./rules.ts"
 import { type Service, startService } from "./service.ts"
+import { streamDelay, streams } from "./streams.ts"
 
 const cases: Readonly<Record<string, (service: Service) => Promise<Result | ReadonlyArray<Result>>>> = {
   ingest,
   preview,
-  rules: benchRules
+  rules: benchRules,
+  streams,
+  streamDelay
 }
 
 /** All cases, or those named on the command line, each beside its peer in this one run. */

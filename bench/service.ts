@@ -44,6 +44,7 @@ export const startService = Effect.gen(function*() {
     ["NETOPS_ADMIN_PASSWORD", password],
     ["NETOPS_LOG_LEVEL", "WARN"],
     ["NETOPS_REQUESTS_PER_MINUTE", "1000000000"],
+    ["NETOPS_STREAMS_PER_USER", "1000"],
     ["DATABASE_URL", Redacted.value(postgres.url("postgres"))],
     ["CLICKHOUSE_URL", Redacted.value(clickhouse.url)],
     ["PATH", process.env["PATH"] ?? ""]

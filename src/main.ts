@@ -20,6 +20,8 @@ import { ClientAddressLive } from "./layers/http/ClientAddress.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
 import { ApiLive, HttpLive } from "./layers/http/Server.ts"
 import { IdsCrypto } from "./layers/IdsCrypto.ts"
+import { LedgerUpkeep } from "./layers/LedgerUpkeep.ts"
+import { LiveLimitsConfig } from "./layers/LiveLimitsConfig.ts"
 import { EnforcerNft } from "./layers/nft/EnforcerNft.ts"
 import { FirewallUpkeep } from "./layers/nft/FirewallUpkeep.ts"
 import { GuardProcess } from "./layers/nft/GuardProcess.ts"
@@ -30,9 +32,11 @@ import { AlarmsPg } from "./layers/postgres/AlarmsPg.ts"
 import { ApiTokensPg } from "./layers/postgres/ApiTokensPg.ts"
 import { AuditTrailPg } from "./layers/postgres/AuditTrailPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
+import { BatchLedgerPg } from "./layers/postgres/BatchLedgerPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
 import { BulkJobsPg } from "./layers/postgres/BulkJobsPg.ts"
 import { DesiredMacsPg } from "./layers/postgres/DesiredMacsPg.ts"
+import { DhcpFiltersPg } from "./layers/postgres/DhcpFiltersPg.ts"
 import { DueWindowsPg } from "./layers/postgres/DueWindowsPg.ts"
 import { FeedbackBoxPg } from "./layers/postgres/FeedbackBoxPg.ts"
 import { FirewallConfigsPg } from "./layers/postgres/FirewallConfigsPg.ts"
@@ -62,6 +66,8 @@ import { FirewallLive } from "./services/FirewallLive.ts"
 import { IdentityLive } from "./services/Identity.ts"
 import { IngestLive } from "./services/Ingest.ts"
 import { IpGuardLive } from "./services/IpGuard.ts"
+import { LiveEventsLive } from "./services/LiveEvents.ts"
+import { LiveWakeLive } from "./services/LiveWake.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
 import { TrafficSamplerLive } from "./services/TrafficSampler.ts"
@@ -92,6 +98,8 @@ const StoresLive = Layer.mergeAll(
   RuleTargetsPg,
   ObservedClientsClickHouse,
   BatchNumbersPg,
+  BatchLedgerPg,
+  DhcpFiltersPg,
   DhcpEventsClickHouse,
   DetectionsClickHouse,
   FirewallEventsClickHouse,
@@ -103,7 +111,8 @@ const StoresLive = Layer.mergeAll(
 
 const RulesLive = Layer.mergeAll(
   Layer.provideMerge(FirewallUpkeep, FirewallLive),
-  IdentityLive,
+  Layer.provideMerge(LiveEventsLive, IdentityLive),
+  LedgerUpkeep,
   RuleRunnerLive,
   BulkActionsLive,
   IngestLive,
@@ -121,7 +130,8 @@ const ToolsLive = Layer.mergeAll(
   DrainingLive,
   SecretsAesGcm,
   SignInEventsLog,
-  ClientAddressLive
+  ClientAddressLive,
+  LiveWakeLive
 )
 
 /** What runs by itself, on one of all nodes each. */
@@ -144,6 +154,6 @@ export const ServerLive = HttpLive.pipe(
   Layer.provide(Layer.provide(Layer.merge(NftCommand, GuardProcess), DataDirLive)),
   Layer.provide(ActionLimitsLive),
   Layer.provide(ToolsLive),
-  Layer.provide(SignInLimitsConfig),
+  Layer.provide(Layer.merge(SignInLimitsConfig, LiveLimitsConfig)),
   Layer.provide([TracingLive, LoggingLive])
 )

@@ -9,6 +9,7 @@ import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { BulkApi } from "./groups/BulkApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
+import { DhcpFiltersApi } from "./groups/DhcpFiltersApi.ts"
 import { FirewallApi } from "./groups/FirewallApi.ts"
 import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
 import { IpRestrictionsApi } from "./groups/IpRestrictionsApi.ts"
@@ -25,6 +26,7 @@ const groups = HttpApi.make("netops")
   .add(ApiTokensApi)
   .add(UsersApi)
   .add(DhcpEventsApi)
+  .add(DhcpFiltersApi)
   .add(AutomationApi)
   .add(AlarmsApi)
   .add(BulkApi)

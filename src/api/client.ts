@@ -54,6 +54,8 @@ export const tokenByPassword = (
 
 /** Decode a rule from JSON with it, so that what it leaves out has its default. */
 export { RuleDraft } from "../schema/AutomationRule.ts"
+/** Decode a filter from JSON with it, so that its values have their canonical forms. */
+export { DhcpFilterDraft } from "../schema/DhcpFilter.ts"
 export { Api } from "./Api.ts"
 export * as Problems from "./problems.ts"
 export * as AccessProblems from "./problems/access.ts"
@@ -61,3 +63,4 @@ export * as AutomationProblems from "./problems/automation.ts"
 export * as EnforcementProblems from "./problems/enforcement.ts"
 export * as FirewallProblems from "./problems/firewall.ts"
 export * as MetricsProblems from "./problems/metrics.ts"
+export * as StreamProblems from "./problems/stream.ts"

@@ -14,6 +14,8 @@ export class ApiTokens extends Context.Tag("services/ApiTokens")<
       tokenHash: string,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<{ readonly token: ApiToken; readonly user: User }>>
+    /** Those of the tokens that `resolve` would find; records no use. One round trip. */
+    readonly alive: (ids: ReadonlyArray<ApiTokenId>, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<ApiTokenId>>
     /** Tokens of the user, newest first, expired ones too. */
     readonly list: (userId: UserId, page: PageRequest) => Effect.Effect<Page<ApiToken>, InvalidCursor>
     /** False where the user has no such token. */

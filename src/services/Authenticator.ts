@@ -1,5 +1,5 @@
 import { Context, Data, DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
-import type { ApiToken } from "../schema/ApiToken.ts"
+import type { ApiToken, ApiTokenId } from "../schema/ApiToken.ts"
 import { inRange, ipOctets, parseCidr } from "../schema/Ip.ts"
 import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { Session, SessionId } from "../schema/Session.ts"
@@ -21,6 +21,9 @@ export type Credential =
   | { readonly _tag: "Session"; readonly session: Session; readonly tokenHash: string }
   | { readonly _tag: "ApiToken"; readonly token: ApiToken }
 
+export const credentialId = (credential: Credential): SessionId | ApiTokenId =>
+  credential._tag === "Session" ? credential.session.id : credential.token.id
+
 /** Who calls; `user.permissions` are those of the role, cut to the scopes of an API token. */
 export interface Caller {
   readonly user: User
@@ -38,6 +41,8 @@ export class Authenticator extends Context.Tag("services/Authenticator")<
       token: Redacted.Redacted,
       address: string
     ) => Effect.Effect<Option.Option<Caller>, TokenAddressRefused>
+    /** The ids of those sessions and tokens that a request could still be made with. */
+    readonly alive: (credentials: ReadonlyArray<Credential>) => Effect.Effect<ReadonlySet<string>>
     /** A new token for a session, the old one being dead; none where it was too late, or too late for another hour. */
     readonly refresh: (
       user: User,
@@ -99,6 +104,17 @@ export const AuthenticatorLive = Layer.effect(
         if (isToken("session", text)) return ofSession(text)
         return isToken("api", text) ? ofApiToken(text, address) : Effect.succeedNone
       },
+      alive: Effect.fnUntraced(function*(credentials) {
+        const at = yield* moment
+        const idsOf = <A>(tag: Credential["_tag"]) =>
+          [...new Set(credentials.filter(({ _tag }) => _tag === tag).map(credentialId))] as unknown as ReadonlyArray<A>
+        const sessionIds = idsOf<SessionId>("Session")
+        const tokenIds = idsOf<ApiTokenId>("ApiToken")
+        return new Set<string>([
+          ...(sessionIds.length === 0 ? [] : yield* sessions.alive(sessionIds, at)),
+          ...(tokenIds.length === 0 ? [] : yield* tokens.alive(tokenIds, at.now))
+        ])
+      }),
       refresh: Effect.fn("Authenticator.refresh")(function*(user, { session, tokenHash }, address) {
         const at = yield* moment
         const end = DateTime.addDuration(session.createdAt, limits.session.absolute)

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, type Stream } from "effect"
 import type { FirewallEvent } from "../schema/FirewallEvent.ts"
-import type { EventBatch, EventStoreFailed } from "./DhcpEvents.ts"
+import { BatchNumbers, type EventBatch, type EventStoreFailed, storeRetries } from "./DhcpEvents.ts"
 import { decodeFirewallEventLine } from "./FirewallEventLine.ts"
 import { type IngestStopped, type IngestVerdict, makeIngest } from "./Ingest.ts"
 
@@ -27,8 +27,13 @@ export class FirewallIngest extends Context.Tag("services/FirewallIngest")<
 
 export const FirewallIngestLive = Layer.effect(
   FirewallIngest,
-  Effect.flatMap(
-    FirewallEvents,
-    ({ append, retentionDays }) => makeIngest({ decodeLine: decodeFirewallEventLine, append, retentionDays })
-  )
+  Effect.gen(function*() {
+    const { append, retentionDays } = yield* FirewallEvents
+    const numbers = yield* BatchNumbers
+    const store = (events: ReadonlyArray<FirewallEvent>, deduplicationToken: string) =>
+      Effect.flatMap(numbers.next, (number) => append({ number, events, deduplicationToken })).pipe(
+        Effect.retry(storeRetries)
+      )
+    return yield* makeIngest({ decodeLine: decodeFirewallEventLine, store, retentionDays })
+  })
 )

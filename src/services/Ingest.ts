@@ -1,6 +1,7 @@
-import { Clock, Context, Data, Duration, Effect, type Either, Fiber, Layer, Schedule, Stream } from "effect"
+import { Clock, Context, Data, Duration, Effect, type Either, Fiber, Layer, Stream } from "effect"
+import { BatchStore, BatchStoreLive } from "./BatchStore.ts"
 import { decodeEventLine } from "./DhcpEventLine.ts"
-import { BatchNumbers, DhcpEvents, type EventBatch, type EventStoreFailed } from "./DhcpEvents.ts"
+import { DhcpEvents, type EventStoreFailed } from "./DhcpEvents.ts"
 import { eventWindow } from "./EventWindow.ts"
 import { Ids } from "./Ids.ts"
 import { IngestBatches, type LineBatch, type RefusedLine } from "./IngestBatches.ts"
@@ -40,8 +41,6 @@ export class Ingest extends Context.Tag("services/Ingest")<
 
 const day = Duration.toMillis("1 day")
 
-const retries = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(2))
-
 const add = (verdict: IngestVerdict, batch: LineBatch<unknown>): IngestVerdict => ({
   accepted: verdict.accepted + batch.events.length,
   rejected: verdict.rejected + batch.rejected,
@@ -53,7 +52,8 @@ const add = (verdict: IngestVerdict, batch: LineBatch<unknown>): IngestVerdict =
 /** What differs between kinds of events: how a line is read, and where its event goes. */
 export interface IngestKind<Event> {
   readonly decodeLine: (line: string) => Either.Either<Event, string>
-  readonly append: (batch: EventBatch<Event>) => Effect.Effect<void, EventStoreFailed>
+  /** Stores events, once however often they come under one token. */
+  readonly store: (events: ReadonlyArray<Event>, token: string) => Effect.Effect<void, EventStoreFailed>
   /** Days for which events are kept: older ones are refused. */
   readonly retentionDays: Effect.Effect<number, EventStoreFailed>
 }
@@ -61,16 +61,10 @@ export interface IngestKind<Event> {
 /** The ingest of one kind of events. */
 export const makeIngest = <Event extends { readonly event_time: string }>(kind: IngestKind<Event>) =>
   Effect.gen(function*() {
-    const numbers = yield* BatchNumbers
     const ids = yield* Ids
 
-    const append = (batch: LineBatch<Event>, token: string): Effect.Effect<void, EventStoreFailed> =>
-      batch.events.length === 0
-        ? Effect.void
-        : Effect.flatMap(
-          numbers.next,
-          (number) => kind.append({ number, events: batch.events, deduplicationToken: token })
-        ).pipe(Effect.retry(retries))
+    const store = ({ events }: LineBatch<Event>, token: string): Effect.Effect<void, EventStoreFailed> =>
+      events.length === 0 ? Effect.void : kind.store(events, token)
 
     const lines = <E>(octets: Stream.Stream<Uint8Array, E>, key?: string) =>
       Effect.gen(function*() {
@@ -106,7 +100,7 @@ export const makeIngest = <Event extends { readonly event_time: string }>(kind: 
         // One batch is stored while the next is decoded; a slower store holds the sender back.
         const flush = Effect.fnUntraced(function*(batch: LineBatch<Event>) {
           yield* settle
-          const fiber = yield* Effect.forkIn(append(batch, `${scope}:${batch.firstLine}:${batch.digest}`), running)
+          const fiber = yield* Effect.forkIn(store(batch, `${scope}:${batch.firstLine}:${batch.digest}`), running)
           pending = { batch, fiber }
         })
         const take = (ready: ReadonlyArray<LineBatch<Event>>) => Effect.forEach(ready, flush, { discard: true })
@@ -123,8 +117,9 @@ export const makeIngest = <Event extends { readonly event_time: string }>(kind: 
 
 export const IngestLive = Layer.effect(
   Ingest,
-  Effect.flatMap(
-    DhcpEvents,
-    ({ append, retentionDays }) => makeIngest({ decodeLine: decodeEventLine, append, retentionDays })
-  )
-)
+  Effect.gen(function*() {
+    const { retentionDays } = yield* DhcpEvents
+    const { store } = yield* BatchStore
+    return yield* makeIngest({ decodeLine: decodeEventLine, store, retentionDays })
+  })
+).pipe(Layer.provide(BatchStoreLive))

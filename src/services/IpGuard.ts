@@ -23,6 +23,8 @@ export class IpGuard extends Context.Tag("services/IpGuard")<
   {
     /** Whether the user may use the service from the address; counts the match. */
     readonly admits: (userId: UserId, address: string | undefined) => Effect.Effect<boolean>
+    /** Whether the user may go on with what was begun from the address; counts nothing. */
+    readonly stillAdmits: (userId: UserId, address: string | undefined) => Effect.Effect<boolean>
     /** Tells that a change was made here, committed now or in a moment. */
     readonly changed: Effect.Effect<void>
   }
@@ -67,13 +69,18 @@ export const IpGuardLive = Layer.scoped(
       Effect.forkScoped
     )
 
+    const judge = Effect.fnUntraced(function*(userId: UserId, address: string | undefined, now: DateTime.Utc) {
+      if (!freshAt(DateTime.toEpochMillis(now))) yield* refresh
+      const rules = copy.rules.get(userId)
+      return rules === undefined ? { allowed: true, matched: null } : evaluate(rules, address, now)
+    })
+
     return IpGuard.of({
+      stillAdmits: (userId, address) =>
+        Effect.flatMap(DateTime.now, (now) => Effect.map(judge(userId, address, now), ({ allowed }) => allowed)),
       admits: Effect.fnUntraced(function*(userId, address) {
-        if (!freshAt(yield* Clock.currentTimeMillis)) yield* refresh
-        const rules = copy.rules.get(userId)
-        if (rules === undefined) return true
         const now = yield* DateTime.now
-        const { allowed, matched } = evaluate(rules, address, now)
+        const { allowed, matched } = yield* judge(userId, address, now)
         if (matched !== null) {
           matches.set(matched, { id: matched, count: (matches.get(matched)?.count ?? 0) + 1, last: now })
         }

@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { DhcpFilterId } from "../schema/DhcpFilter.ts"
 import type { UserId } from "../schema/User.ts"
 import type { UserSettings } from "../schema/UserSettings.ts"
 import type { Expected, RevisionMismatch } from "./Revision.ts"
@@ -20,5 +21,7 @@ export class Preferences extends Context.Tag("services/Preferences")<
       given: UserSettings,
       expected: Expected
     ) => Effect.Effect<Preference, RevisionMismatch>
+    /** Sets a default filter that is this one to null. */
+    readonly forgetFilter: (userId: UserId, filterId: DhcpFilterId) => Effect.Effect<void>
   }
 >() {}

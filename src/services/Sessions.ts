@@ -38,6 +38,8 @@ export class Sessions extends Context.Tag("services/Sessions")<
      * the use (to the minute, so that reading does not mean writing). One round trip.
      */
     readonly resolve: (tokenHash: string, at: Moment) => Effect.Effect<Option.Option<LiveSession>>
+    /** Those of the sessions that `resolve` would find; records no use. One round trip. */
+    readonly alive: (ids: ReadonlyArray<SessionId>, at: Moment) => Effect.Effect<ReadonlyArray<SessionId>>
     /** Gives a live session another token, the old one being dead from then on; of several at once one succeeds. */
     readonly renew: (
       tokenHash: string,

@@ -108,7 +108,16 @@ layer(FailingApi)("failures inside", (it) => {
       assert.strictEqual((yield* call("GET", "/api/actions", { token: token.viewer })).status, 200)
     }).pipe(
       Effect.provide(
-        testApi(Layer.succeed(DhcpEvents, DhcpEvents.of({ append: () => down, list: () => down, retentionDays: down })))
+        testApi(Layer.succeed(
+          DhcpEvents,
+          DhcpEvents.of({
+            append: () => down,
+            list: () => down,
+            batched: () => down,
+            countMatches: () => down,
+            retentionDays: down
+          })
+        ))
       ),
       Effect.provide(silent)
     )

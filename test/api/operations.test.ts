@@ -29,6 +29,13 @@ const asks: Readonly<Record<string, string>> = {
   "users.update": "users:manage",
   "dhcpEvents.ingest": "dhcp.events:ingest",
   "dhcpEvents.list": "dhcp.events:read",
+  "dhcpEvents.stream": "dhcp.events:read",
+  "dhcpFilters.list": "session",
+  "dhcpFilters.create": "session",
+  "dhcpFilters.validate": "dhcp.events:read",
+  "dhcpFilters.get": "session",
+  "dhcpFilters.update": "session",
+  "dhcpFilters.remove": "session",
   "automation.listRules": "automation.rules:read",
   "automation.createRule": "automation.rules:write",
   "automation.testPreview": "automation.rules:preview",
@@ -109,11 +116,16 @@ interface Operation {
   readonly security: ReadonlyArray<unknown>
 }
 
+/** A stream that is answered never ends: it is asked for a filter that is not there. */
+const queries: Readonly<Record<string, string>> = {
+  "dhcpEvents.stream": "?filter_id=7d4c1a0e-0000-4000-8000-000000000000"
+}
+
 const operations = Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, item]) =>
   Object.entries<any>(item).map(([method, operation]): Operation => ({
     id: operation.operationId,
     method: method.toUpperCase(),
-    path: path.replace(/\{\w+\}/g, "7d4c1a0e-0000-4000-8000-000000000000"),
+    path: path.replace(/\{\w+\}/g, "7d4c1a0e-0000-4000-8000-000000000000") + (queries[operation.operationId] ?? ""),
     contentType: Object.keys(operation.requestBody?.content ?? {})[0],
     permission: operation["x-permission"],
     security: operation.security

@@ -48,6 +48,7 @@ export const apiTokensContract = (
               const found = yield* tokens.resolve(hash, at(second))
               const expired = token.expiresAt !== null && DateTime.lessThanOrEqualTo(token.expiresAt, at(second))
               assert.strictEqual(Option.isNone(found), expired)
+              assert.deepStrictEqual(yield* tokens.alive([token.id], at(second)), expired ? [] : [token.id])
               if (Option.isNone(found)) continue
               assert.deepStrictEqual(found.value.user, user)
               assert.deepStrictEqual(found.value.token, { ...token, lastUsedAt })

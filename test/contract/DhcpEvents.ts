@@ -4,7 +4,14 @@ import type { DhcpEvent } from "../../src/schema/DhcpEvent.ts"
 import { DhcpEventFilter } from "../../src/schema/FilterFields.ts"
 import { shiftEvent } from "../../src/services/capture/shiftToNow.ts"
 import { compileDhcpEventPredicate } from "../../src/services/DhcpEventPredicate.ts"
-import { DhcpEvents, type EventPosition, type EventQuery, type StoredEvent } from "../../src/services/DhcpEvents.ts"
+import {
+  type BatchedEvent,
+  type BatchQuery,
+  DhcpEvents,
+  type EventPosition,
+  type EventQuery,
+  type StoredEvent
+} from "../../src/services/DhcpEvents.ts"
 import { storedForm } from "../layers/DhcpEventsMemory.ts"
 import { traffic, trafficLength } from "../support/arbitraries/detector.ts"
 import { filterJson } from "../support/arbitraries/filter.ts"
@@ -33,6 +40,18 @@ const listAll = (events: DhcpEvents["Type"], query: EventQuery) =>
       after = positionOf(items.at(-1)!)
     }
   })
+
+/** All events of a query in the order of their places, page by page. */
+const readAll = Effect.fnUntraced(function*(events: DhcpEvents["Type"], query: BatchQuery) {
+  const found: Array<BatchedEvent> = []
+  for (;;) {
+    const last = found.at(-1)
+    const page: ReadonlyArray<BatchedEvent> = yield* events.batched({ ...query, after: last })
+    assert.isAtMost(page.length, query.limit)
+    found.push(...page)
+    if (page.length < query.limit) return found
+  }
+})
 
 const withoutId = ({ id: _, ...event }: StoredEvent): DhcpEvent => event
 const decode = Schema.decodeUnknownSync(DhcpEventFilter)
@@ -81,6 +100,22 @@ export const dhcpEventsContract = (name: string, layer: Layer.Layer<DhcpEvents>,
               const matches = compileDhcpEventPredicate(filter)
               const wanted = listed.filter((event) => matches(withoutId(event)))
               assert.deepStrictEqual(yield* listAll(events, { ...range, filter, limit, count: false }), wanted)
+              assert.deepStrictEqual(yield* events.countMatches({ ...range, filter }), {
+                matched: wanted.length,
+                total: all.length
+              })
+              const times = all.map(({ event_time }) => event_time).sort()
+              const read = yield* readAll(events, {
+                batches: [{ number: batch, from: times[0]!, to: times.at(-1)! }],
+                filter,
+                limit
+              })
+              assert.deepStrictEqual(
+                read,
+                all.flatMap((event, row) =>
+                  matches(storedForm(event)) ? [{ batch, row, event: storedForm(event) }] : []
+                )
+              )
               const page = yield* events.list({ ...range, filter, limit, count: true })
               assert.strictEqual(page.total, wanted.length)
               assert.deepStrictEqual(page.items, wanted.slice(0, limit))
@@ -148,6 +183,27 @@ export const dhcpEventsContract = (name: string, layer: Layer.Layer<DhcpEvents>,
         yield* events.append({ ...batch, number: 5 })
         const ids = (yield* events.list(around())).items.map(({ id }) => id)
         assert.deepStrictEqual(ids, ["5-1", "5-0", "4-1", "4-0", "3-1", "3-0", "1-1", "1-0"])
+      }).pipe(Effect.provide(layer)))
+
+    it.effect("reads the batches that are asked for, and no others", () =>
+      Effect.gen(function*() {
+        const events = yield* DhcpEvents
+        const at = (millis: number) => new Date(millis).toISOString()
+        const span = (number: number, from: number, to: number) => ({ number, from: at(from), to: at(to) })
+        yield* events.append({ number: 3, events: [second + 5, second - 40 * 3_600_000].map(discover) })
+        yield* events.append({ number: 4, events: [second].map(discover) })
+        yield* events.append({ number: 7, events: [second + 1].map(discover) })
+        const batches = [span(3, second - 40 * 3_600_000, second + 5), span(7, second + 1, second + 1)]
+        const places = (query: Partial<BatchQuery>) =>
+          Effect.map(
+            events.batched({ batches, limit: 10, ...query }),
+            (found) => found.map(({ batch, row }) => `${batch}-${row}`)
+          )
+        assert.deepStrictEqual(yield* places({}), ["3-0", "3-1", "7-0"])
+        assert.deepStrictEqual(yield* places({ limit: 2 }), ["3-0", "3-1"])
+        assert.deepStrictEqual(yield* places({ after: { batch: 3, row: 0 } }), ["3-1", "7-0"])
+        assert.deepStrictEqual(yield* places({ after: { batch: 3, row: 1 } }), ["7-0"])
+        assert.deepStrictEqual(yield* places({ batches: [] }), [])
       }).pipe(Effect.provide(layer)))
 
     it.effect("says for how long events are kept", () =>

@@ -16,17 +16,26 @@ const newUser = Effect.gen(function*() {
   return yield* (yield* Users).create({ username, role: "viewer", passwordHash: Redacted.make("hash") })
 })
 
-const resolve = (tokenHash: string, at: number) =>
-  Effect.flatMap(
-    Sessions,
-    (sessions) => sessions.resolve(tokenHash, { now: seconds(at), idleSince: seconds(at - idleMinutes * 60) })
-  )
+const opened = new Map<string, SessionId>()
+
+/** The session of a token, which is alive by its id exactly where it is found. */
+const resolve = Effect.fnUntraced(function*(tokenHash: string, at: number) {
+  const sessions = yield* Sessions
+  const moment = { now: seconds(at), idleSince: seconds(at - idleMinutes * 60) }
+  const id = opened.get(tokenHash)
+  const alive = id === undefined ? [] : yield* sessions.alive([id, SessionId.make(randomUUID())], moment)
+  const found = yield* sessions.resolve(tokenHash, moment)
+  assert.deepStrictEqual(alive, Option.match(found, { onNone: () => [], onSome: ({ session }) => [session.id] }))
+  return found
+})
 
 const open = Effect.fnUntraced(function*(user: User) {
   const tokenHash = randomUUID().replaceAll("-", "").repeat(2)
   const sessions = yield* Sessions
+  const id = SessionId.make(randomUUID())
+  opened.set(tokenHash, id)
   yield* sessions.create({
-    id: SessionId.make(randomUUID()),
+    id,
     tokenHash,
     address: "192.0.2.1",
     userAgent: "",

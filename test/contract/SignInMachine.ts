@@ -200,7 +200,11 @@ const atOnce = <A, E>(count: number, effect: (index: number) => Effect.Effect<A,
     concurrency: "unbounded"
   })
 
-const everyAddress = Layer.succeed(IpGuard, IpGuard.of({ admits: () => Effect.succeed(true), changed: Effect.void }))
+const admitted = () => Effect.succeed(true)
+const everyAddress = Layer.succeed(
+  IpGuard,
+  IpGuard.of({ admits: admitted, stillAdmits: admitted, changed: Effect.void })
+)
 
 /** Sign-in over stores against a model of it, by the test's clock. */
 export const signInMachine = (name: string, stores: Layer.Layer<IdentityStores>, numRuns: number) =>

@@ -65,6 +65,26 @@ export const DhcpEventsMemory = Layer.effect(
             next: rest.length > limit && last !== undefined ? encodeCursor(keysOf(last)) : null
           }
         }),
+      batched: ({ after, batches, filter, limit }) =>
+        Effect.map(Ref.get(memory), ({ rows }) => {
+          const matches = filter === undefined ? () => true : compileDhcpEventPredicate(filter)
+          const numbers = batches.map(({ number }) => number)
+          return rows
+            .filter(({ batch, event, row }) =>
+              numbers.includes(batch) && matches(event) &&
+              (after === undefined || batch > after.batch || (batch === after.batch && row > after.row))
+            )
+            .sort((a, b) => a.batch - b.batch || a.row - b.row)
+            .slice(0, limit)
+            .map(({ batch, event, row }) => ({ batch, row, event }))
+        }),
+      countMatches: ({ end, filter, start }) =>
+        Effect.map(Ref.get(memory), ({ rows }) => {
+          const matches = compileDhcpEventPredicate(filter)
+          const [from, to] = [start.toISOString(), end.toISOString()]
+          const all = rows.filter(({ event_time }) => event_time > from && event_time <= to)
+          return { matched: all.filter(({ event }) => matches(event)).length, total: all.length }
+        }),
       retentionDays: Effect.succeed(30)
     }))
 )

@@ -44,6 +44,14 @@ export const ApiTokensMemory = Layer.effect(
           if (stale) entry.token = { ...token, lastUsedAt: now }
           return Option.some({ token, user: account.user })
         }),
+      alive: (ids, now) =>
+        Effect.sync(() =>
+          [...kept.values()].filter(({ token, userId }) => {
+            const account = [...accounts.values()].find(({ user }) => user.id === userId)
+            const expired = token.expiresAt !== null && DateTime.lessThanOrEqualTo(token.expiresAt, now)
+            return ids.includes(token.id) && !expired && account?.user.disabled === false
+          }).map(({ token }) => token.id)
+        ),
       list: (userId, page) =>
         pageNewest([...kept.values()].filter((entry) => entry.userId === userId).map(({ token }) => token), page),
       remove: (id, userId) =>

@@ -8,6 +8,12 @@ export const PreferencesMemory = Layer.sync(Preferences, () => {
   const rows = new Map<UserId, Preference>()
   const get = (userId: UserId): Preference => rows.get(userId) ?? { settings: {}, revision: 0 }
   return Preferences.of({
+    forgetFilter: (userId, filterId) =>
+      Effect.sync(() => {
+        const { revision, settings } = get(userId)
+        if (settings.default_filter_id !== filterId) return
+        rows.set(userId, { settings: { ...settings, default_filter_id: null }, revision: revision + 1 })
+      }),
     get: (userId) => Effect.sync(() => get(userId)),
     merge: (userId, given, expected) =>
       Effect.suspend(() => {

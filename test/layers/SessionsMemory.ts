@@ -39,6 +39,13 @@ export const SessionsMemory = Layer.effect(
           if (unused >= Duration.toMillis(Duration.minutes(1))) entry.session = { ...session, lastSeenAt: at.now }
           return Option.some({ session, user: found.user })
         }),
+      alive: (ids, at) =>
+        Effect.sync(() =>
+          [...sessions.values()].filter((entry) => {
+            const account = [...accounts.values()].find(({ user }) => user.id === entry.userId)
+            return ids.includes(entry.session.id) && alive(entry, at) && account?.user.disabled === false
+          }).map(({ session }) => session.id)
+        ),
       renew: (tokenHash, next, at) =>
         Effect.sync(() => {
           const entry = sessions.get(tokenHash)

@@ -13,6 +13,8 @@ import { FirewallLive } from "../../src/services/FirewallLive.ts"
 import { IdentityLive } from "../../src/services/Identity.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
 import { IpGuardLive } from "../../src/services/IpGuard.ts"
+import { LiveEventsLive } from "../../src/services/LiveEvents.ts"
+import { LiveWakeLive } from "../../src/services/LiveWake.ts"
 import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
@@ -22,11 +24,13 @@ import { AlarmsMemory } from "../layers/AlarmsMemory.ts"
 import { AuditTrailMemory } from "../layers/AuditTrailMemory.ts"
 import { AutomationRulesMemory } from "../layers/AutomationRulesMemory.ts"
 import { AutomationStateMemory } from "../layers/AutomationState.ts"
+import { BatchLedgerMemory } from "../layers/BatchLedgerMemory.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
 import { BulkJobsMemory } from "../layers/BulkJobsMemory.ts"
 import { ClientAddressHeader } from "../layers/ClientAddressHeader.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
+import { DhcpFiltersMemory } from "../layers/DhcpFiltersMemory.ts"
 import { DueWindowsMemory } from "../layers/DueWindowsMemory.ts"
 import { EnforcerMemory } from "../layers/EnforcerMemory.ts"
 import { FeedbackBoxMemory } from "../layers/FeedbackBoxMemory.ts"
@@ -76,7 +80,10 @@ export const MemoryPorts = Layer.mergeAll(
   EnforcerMemory,
   AutomationStateMemory,
   BatchNumbersMemory,
+  BatchLedgerMemory,
+  LiveWakeLive,
   DhcpEventsMemory,
+  DhcpFiltersMemory,
   DetectionsMemory,
   FirewallEventsMemory,
   MetricsMemory,
@@ -106,7 +113,7 @@ export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
 const RulesLive = Layer.mergeAll(
   Layer.orDie(FirewallLive),
-  IdentityLive,
+  Layer.provideMerge(LiveEventsLive, IdentityLive),
   RuleRunnerLive,
   BulkActionsLive,
   IngestLive,

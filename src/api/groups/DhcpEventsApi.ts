@@ -3,11 +3,13 @@ import { Schema } from "effect"
 import { DhcpEventFields } from "../../schema/DhcpEvent.ts"
 import { DhcpEventFilter } from "../../schema/FilterFields.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
+import { parsePosition } from "../../schema/StreamPosition.ts"
 import { Instant } from "../../schema/Time.ts"
 import { Authentication } from "../Auth.ts"
 import { query, requires, streamBody } from "../Contract.ts"
 import { wire } from "../Problem.ts"
-import { IngestInterrupted } from "../problems.ts"
+import { IngestInterrupted, NotFound } from "../problems.ts"
+import { StreamLimit } from "../problems/stream.ts"
 
 /** Verdict on a stream of events: every line is either accepted, and then stored, or rejected by name. */
 export const IngestResult = Schema.Struct({
@@ -61,6 +63,32 @@ export class DhcpEventsApi extends HttpApiGroup.make("dhcpEvents")
       .addSuccess(PageOf(StoredDhcpEvent))
       .annotate(OpenApi.Summary, "List DHCP events")
       .annotate(OpenApi.Description, "Newest first. `total` is null unless `count=true`.")
+      .annotateContext(requires("dhcp.events:read"))
+  )
+  .add(
+    HttpApiEndpoint.get("stream", "/api/dhcp/stream")
+      .setUrlParams(query({
+        filter_id: Schema.optional(
+          Schema.String.annotations({ description: "one of the caller's filters; every event without" })
+        )
+      }))
+      .setHeaders(
+        Schema.Struct({
+          "last-event-id": Schema.optional(
+            Schema.String.pipe(
+              Schema.filter((text) => parsePosition(text) !== undefined || "Expected the id of an event of this stream")
+            ).annotations({ description: "goes on after the event with this id" })
+          )
+        }).annotations({ title: "headers" })
+      )
+      .addSuccess(HttpApiSchema.Text({ contentType: "text/event-stream" }))
+      .addError(wire(NotFound))
+      .addError(wire(StreamLimit))
+      .annotate(OpenApi.Summary, "Follow DHCP events as they come in")
+      .annotate(
+        OpenApi.Description,
+        "Server-sent events: `dhcp` (an event as it is listed, with its position as `id`), `dropped` (`count` events after the position `after` were left out, before they were filtered or since the client did not keep up), `filter` (the filter was changed and holds from here on), `reset` (events since Last-Event-ID are not known any more; goes on from now) and `end` (`reason`: `session_ended`, `ip_restricted`, `filter_deleted` or `shutdown`). Heartbeats are comments that carry the position reached. With `Last-Event-ID` every event is told once, also by another node or after a restart. A stream ends within a second of its session."
+      )
       .annotateContext(requires("dhcp.events:read"))
   )
   .middleware(Authentication)

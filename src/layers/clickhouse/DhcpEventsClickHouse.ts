@@ -1,7 +1,14 @@
 import { Effect, Layer } from "effect"
 import type { DhcpEvent } from "../../schema/DhcpEvent.ts"
 import { encodeCursor } from "../../schema/Page.ts"
-import { DhcpEvents, type EventBatch, type EventQuery, EventStoreFailed } from "../../services/DhcpEvents.ts"
+import {
+  type BatchQuery,
+  DhcpEvents,
+  type EventBatch,
+  type EventQuery,
+  EventStoreFailed,
+  type MatchCount
+} from "../../services/DhcpEvents.ts"
 import { ClickHouse } from "./ClickHouse.ts"
 import { dhcpEventColumns } from "./DhcpEventColumns.ts"
 import { type DhcpEventRow, fromRow } from "./DhcpEventRow.ts"
@@ -61,6 +68,30 @@ LIMIT {limit:UInt64}`,
   }
 }
 
+const compileBatched = ({ after, batches, filter, limit }: BatchQuery) => {
+  const params = makeSqlParams()
+  const times = "DateTime64(3, 'UTC')"
+  const from = batches.reduce((least, batch) => batch.from < least ? batch.from : least, batches[0]!.from)
+  const to = batches.reduce((greatest, batch) => batch.to > greatest ? batch.to : greatest, batches[0]!.to)
+  const conditions = [
+    `batch IN ${params.bind("Array(UInt64)", batches.map(({ number }) => number))}`,
+    // What the table is partitioned and sorted by, for ClickHouse to read no more than it must.
+    `event_time BETWEEN ${params.bind(times, sqlTime(from))} AND ${params.bind(times, sqlTime(to))}`,
+    ...(after === undefined
+      ? []
+      : [`(batch, row) > (${params.bind("UInt64", after.batch)}, ${params.bind("UInt32", after.row)})`]),
+    ...(filter === undefined ? [] : [compileFilterSql(filter, dhcpEventColumns, params)])
+  ]
+  return {
+    query: `SELECT *
+FROM dhcp_events
+WHERE ${conditions.join("\n  AND ")}
+ORDER BY batch, row
+LIMIT ${params.bind("UInt64", limit)}`,
+    params: params.values
+  }
+}
+
 const linesOf = (events: ReadonlyArray<DhcpEvent>, batch: number): string => {
   let lines = ""
   for (let row = 0; row < events.length; row++) lines += toTsv(events[row]!, batch, row)
@@ -79,7 +110,7 @@ const daysOf = (rows: ReadonlyArray<unknown>): number | undefined => {
 
 /**
  * Events in the table `dhcp_events`. A batch lies in one part for each of its days, and each part is stored as a whole:
- * what a failed append left undone is added by repeating it with its token. A failing `list` is a defect that holds
+ * what a failed append left undone is added by repeating it with its token. A failing read is a defect that holds
  * the `ClickHouseError`.
  */
 export const DhcpEventsClickHouse = Layer.effect(
@@ -115,6 +146,21 @@ export const DhcpEventsClickHouse = Layer.effect(
       }
     }, Effect.orDie)
 
+    const batched = Effect.fn("DhcpEvents.batched")(function*(query: BatchQuery) {
+      if (query.batches.length === 0) return []
+      const { rows } = yield* clickhouse.query(compileBatched(query))
+      return (rows as ReadonlyArray<DhcpEventRow>).map(fromRow)
+    }, Effect.orDie)
+
+    const countMatches: DhcpEvents["Type"]["countMatches"] = ({ end, filter, start }) => {
+      const params = makeSqlParams()
+      const matches = compileFilterSql(filter, dhcpEventColumns, params)
+      return clickhouse.query({
+        query: `SELECT countIf(${matches}) AS matched, count() AS total\nFROM dhcp_events\nWHERE ${inSlice}`,
+        params: { ...params.values, from: sqlMillis(start.getTime()), to: sqlMillis(end.getTime()) }
+      }).pipe(Effect.map(({ rows }) => rows[0] as MatchCount), Effect.orDie)
+    }
+
     const [retentionDays, forget] = yield* Effect.cachedInvalidateWithTTL(
       clickhouse.query({ query: retentionQuery }).pipe(
         Effect.mapError((cause) => new EventStoreFailed({ cause })),
@@ -128,6 +174,12 @@ export const DhcpEventsClickHouse = Layer.effect(
       "1 minute"
     )
 
-    return DhcpEvents.of({ append, list, retentionDays: Effect.onError(retentionDays, () => forget) })
+    return DhcpEvents.of({
+      append,
+      list,
+      batched,
+      countMatches,
+      retentionDays: Effect.onError(retentionDays, () => forget)
+    })
   })
 )

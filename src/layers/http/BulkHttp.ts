@@ -19,6 +19,7 @@ import { invalidCursor } from "./cursor.ts"
 import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
 import { Draining } from "./Listener.ts"
+import { heartbeat, sseFrame, sseResponse } from "./sse.ts"
 
 const jobId = idFrom(JobId, "job")
 const encodeJob = Schema.encodeSync(BulkJob)
@@ -32,9 +33,7 @@ const accepted = (job: BulkJob) =>
 
 const pollEvery = "250 millis"
 
-const utf8 = new TextEncoder()
-const eventOf = (job: BulkJob) =>
-  utf8.encode(`event: ${isOpen(job) ? "progress" : "end"}\ndata: ${JSON.stringify(encodeJob(job))}\n\n`)
+const eventOf = (job: BulkJob) => sseFrame({ event: isOpen(job) ? "progress" : "end", data: encodeJob(job) })
 
 export const BulkHttp = group(
   Api,
@@ -57,7 +56,7 @@ export const BulkHttp = group(
         Stream.takeUntil((job) => !isOpen(job)),
         Stream.map(eventOf),
         Stream.merge(
-          Stream.repeatEffectWithSchedule(Effect.succeed(utf8.encode(":\n\n")), Schedule.spaced("15 seconds")),
+          Stream.repeatEffectWithSchedule(Effect.succeed(heartbeat), Schedule.spaced("15 seconds")),
           {
             haltStrategy: "left"
           }
@@ -103,12 +102,7 @@ export const BulkHttp = group(
           Effect.flatMap((id) => jobs.items(id, urlParams)),
           Effect.catchTags({ "BulkJobs/JobMissing": jobId.missing, "Page/InvalidCursor": invalidCursor })
         ))
-      .handle("jobEvents", ({ path }) =>
-        Effect.map(find(path.id), ({ id }) =>
-          HttpServerResponse.stream(follow(id), {
-            contentType: "text/event-stream",
-            headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
-          })))
+      .handle("jobEvents", ({ path }) => Effect.map(find(path.id), ({ id }) => sseResponse(follow(id))))
       .handle(
         "cancel",
         ({ path }) =>

@@ -10,6 +10,7 @@ import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { BulkHttp } from "./BulkHttp.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
+import { DhcpFiltersHttp } from "./DhcpFiltersHttp.ts"
 import { ExecutionLive } from "./Execution.ts"
 import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
 import { FirewallHttp } from "./FirewallHttp.ts"
@@ -31,6 +32,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     ApiTokensHttp,
     UsersHttp,
     DhcpEventsHttp,
+    DhcpFiltersHttp,
     AutomationHttp,
     AlarmsHttp,
     BulkHttp,

@@ -1,8 +1,11 @@
 import { DateTime, Effect } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
+import { InvalidRequest } from "../../api/problems.ts"
 import { FeedbackLimited } from "../../api/problems/access.ts"
+import { DhcpFilterId } from "../../schema/DhcpFilter.ts"
 import { FeedbackId } from "../../schema/Feedback.ts"
+import { DhcpFilters } from "../../services/DhcpFilters.ts"
 import { FeedbackBox } from "../../services/FeedbackBox.ts"
 import { Ids } from "../../services/Ids.ts"
 import { type Preference, Preferences } from "../../services/Preferences.ts"
@@ -14,11 +17,20 @@ import { expected, preconditionFailed } from "./revisions.ts"
 const answer = ({ revision, settings }: Preference) =>
   Effect.as(note({ revision }), { success: true as const, settings })
 
+const unknownFilter = () => {
+  const message = "Expected the id of one of your filters"
+  return new InvalidRequest({
+    detail: `The body is not valid at /default_filter_id: ${message}`,
+    errors: [{ in: "body", pointer: "/default_filter_id", message }]
+  })
+}
+
 export const UserHttp = group(
   Api,
   "user",
   Effect.fnUntraced(function*(handlers) {
     const preferences = yield* Preferences
+    const filters = yield* DhcpFilters
     return handlers
       .handle("settings", () =>
         CurrentUser.pipe(
@@ -29,6 +41,10 @@ export const UserHttp = group(
         "updateSettings",
         Effect.fnUntraced(function*({ payload }) {
           const { id } = yield* CurrentUser
+          const chosen = payload.default_filter_id
+          if (chosen !== undefined && chosen !== null) {
+            yield* Effect.catchAll(filters.get(id, DhcpFilterId.make(chosen)), unknownFilter)
+          }
           const before = yield* preferences.get(id)
           const changed = yield* preferences.merge(id, payload, yield* expected).pipe(
             Effect.catchTag("Revision/RevisionMismatch", preconditionFailed)

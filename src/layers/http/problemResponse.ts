@@ -5,6 +5,7 @@ import { FeedbackLimited } from "../../api/problems/access.ts"
 import { BlocksExhausted } from "../../api/problems/enforcement.ts"
 import { RateLimited } from "../../api/problems/identity.ts"
 import { TooManyQueries } from "../../api/problems/metrics.ts"
+import { StreamLimit } from "../../api/problems/stream.ts"
 
 const legacyDetails = (problem: AnyProblem): Record<string, string> => {
   const details: Record<string, string> = {}
@@ -18,7 +19,9 @@ const extraHeaders = (problem: AnyProblem): Record<string, string> => {
   if (problem instanceof RateLimited) return { "retry-after": String(problem.retry_after) }
   if (problem instanceof Unavailable || problem instanceof IngestInterrupted) return { "retry-after": "5" }
   if (problem instanceof TooManyQueries) return { "retry-after": "1" }
-  if (problem instanceof FeedbackLimited) return { "retry-after": String(problem.retry_after) }
+  if (problem instanceof FeedbackLimited || problem instanceof StreamLimit) {
+    return { "retry-after": String(problem.retry_after) }
+  }
   if (problem instanceof BlocksExhausted) return { "retry-after": "60" }
   return problem.status === 408 ? { connection: "close" } : {}
 }

@@ -1,4 +1,5 @@
-import type { ArrayFormatterIssue } from "effect/ParseResult"
+import { Either, Schema } from "effect"
+import { ArrayFormatter, type ArrayFormatterIssue } from "effect/ParseResult"
 import type { Violation } from "../../api/problems.ts"
 
 /** Most violations that one answer lists. */
@@ -69,4 +70,20 @@ export const violationsOf = (
     const kept = helpful(pointer, messages, pointers)
     return kept.length === 0 ? [] : [{ in: place, pointer, message: merged(kept) }]
   })
+}
+
+/** What is wrong with a value that stands for a whole filter, or the filter that it is. */
+export const judgeFilter = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = Schema.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })
+  return (input: unknown) =>
+    Either.match(decode(input), {
+      onRight: (filter) => ({ filter, errors: [] }),
+      onLeft: (error) => ({
+        filter: undefined,
+        errors: violationsOf("body", ArrayFormatter.formatErrorSync(error)).map(({ message, pointer }) => ({
+          pointer,
+          message
+        }))
+      })
+    })
 }

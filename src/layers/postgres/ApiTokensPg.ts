@@ -62,7 +62,16 @@ export const ApiTokensPg = Layer.effect(
           SELECT * FROM live`
     })
 
+    const selectAlive = SqlSchema.findAll({
+      Request: Schema.Struct({ ids: Schema.Array(ApiTokenId), now: Timestamp }),
+      Result: Schema.Struct({ id: ApiTokenId }),
+      execute: ({ ids, now }) =>
+        sql`SELECT t.id FROM api_tokens t JOIN users u ON u.id = t.user_id
+          WHERE t.id = ANY (${ids}::uuid[]) AND (t.expires_at IS NULL OR t.expires_at > ${now}) AND NOT u.disabled`
+    })
+
     return ApiTokens.of({
+      alive: (ids, now) => Effect.orDie(Effect.map(selectAlive({ ids, now }), (rows) => rows.map(({ id }) => id))),
       create: (token, userId, tokenHash) =>
         Effect.orDie(insert({
           id: token.id,

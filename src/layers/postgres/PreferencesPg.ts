@@ -36,6 +36,12 @@ export const PreferencesPg = Layer.effect(
 
     return Preferences.of({
       get,
+      forgetFilter: (userId, filterId) =>
+        sql`UPDATE user_settings SET settings = settings || '{"default_filter_id": null}', revision = revision + 1
+          WHERE user_id = ${userId} AND settings ->> 'default_filter_id' = ${filterId}`.pipe(
+          Effect.asVoid,
+          Effect.orDie
+        ),
       merge: Effect.fn("Preferences.merge")(function*(userId, given, expected) {
         yield* Effect.orDie(
           sql`INSERT INTO user_settings VALUES (${userId}, '{}', 0) ON CONFLICT DO NOTHING`

@@ -69,6 +69,14 @@ export const SessionsPg = Layer.effect(
           )
           SELECT * FROM live`
     })
+    const selectAlive = SqlSchema.findAll({
+      Request: Schema.Struct({ ids: Schema.Array(SessionId), ...At }),
+      Result: Schema.Struct({ id: SessionId }),
+      execute: ({ idleSince, ids, now }) =>
+        sql`SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id
+          WHERE s.id = ANY (${ids}::uuid[]) AND s.expires_at > ${now} AND s.last_seen_at > ${idleSince}
+            AND NOT u.disabled`
+    })
     const renew = SqlSchema.findAll({
       Request: Schema.Struct({ tokenHash: Schema.String, next: Schema.String, expiresAt: Timestamp, ...At }),
       Result: Schema.Struct({ id: SessionId }),
@@ -108,6 +116,7 @@ export const SessionsPg = Layer.effect(
             }))
           )
         ),
+      alive: (ids, at) => Effect.orDie(Effect.map(selectAlive({ ids, ...at }), (rows) => rows.map(({ id }) => id))),
       renew: (tokenHash, next, at) =>
         renew({ tokenHash, next: next.tokenHash, expiresAt: next.expiresAt, ...at }).pipe(
           Effect.orDie,

@@ -4,6 +4,7 @@ import createAlarmTransitions from "./0003_create_alarm_transitions.ts"
 import createFirewallTraffic from "./0004_create_firewall_traffic.ts"
 import identifyAlarmTransitions from "./0005_identify_alarm_transitions.ts"
 import boundActivityByWindows from "./0006_bound_activity_by_windows.ts"
+import indexBatches from "./0007_index_batches.ts"
 
 /**
  * Statements by number and name; ids only grow, from 1 without gaps. ClickHouse has no transactions: a migration that
@@ -15,5 +16,6 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0003_create_alarm_transitions": createAlarmTransitions,
   "0004_create_firewall_traffic": createFirewallTraffic,
   "0005_identify_alarm_transitions": identifyAlarmTransitions,
-  "0006_bound_activity_by_windows": boundActivityByWindows
+  "0006_bound_activity_by_windows": boundActivityByWindows,
+  "0007_index_batches": indexBatches
 }
