@@ -36,16 +36,17 @@ import { MfaFactorsPg } from "./layers/postgres/MfaFactorsPg.ts"
 import { PreferencesPg } from "./layers/postgres/PreferencesPg.ts"
 import { RequestCountsPg } from "./layers/postgres/RequestCountsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
+import { ServiceEventsPg } from "./layers/postgres/ServiceEventsPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
 import { SignInAttemptsPg } from "./layers/postgres/SignInAttemptsPg.ts"
 import { UnitOfWorkPg } from "./layers/postgres/UnitOfWorkPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
 import { ReadinessLive } from "./layers/ReadinessLive.ts"
 import { SecretsAesGcm } from "./layers/SecretsAesGcm.ts"
+import { SignInEventsPublished } from "./layers/SignInEventsPublished.ts"
 import { SignInLimitsConfig } from "./layers/SignInLimitsConfig.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
-import { SignInEventsLog } from "./layers/telemetry/SignInEventsLog.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
 import { FirewallIngestLive } from "./services/FirewallEvents.ts"
 import { FirewallLive } from "./services/FirewallLive.ts"
@@ -77,6 +78,8 @@ const StoresLive = Layer.mergeAll(
   PreferencesPg,
   UnitOfWorkPg,
   BatchNumbersPg,
+  ServiceEventsPg,
+  Layer.provide(SignInEventsPublished, ServiceEventsPg),
   DhcpEventsClickHouse,
   DetectionsClickHouse,
   FirewallEventsClickHouse,
@@ -104,7 +107,6 @@ const ToolsLive = Layer.mergeAll(
   HttpMetricsProm,
   DrainingLive,
   SecretsAesGcm,
-  SignInEventsLog,
   ClientAddressLive
 )
 

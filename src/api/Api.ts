@@ -8,6 +8,7 @@ import { AuditApi } from "./groups/AuditApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
+import { EventsApi } from "./groups/EventsApi.ts"
 import { FirewallApi } from "./groups/FirewallApi.ts"
 import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
 import { IpRestrictionsApi } from "./groups/IpRestrictionsApi.ts"
@@ -27,6 +28,7 @@ const groups = HttpApi.make("netops")
   .add(AutomationApi)
   .add(AlarmsApi)
   .add(ActionsApi)
+  .add(EventsApi)
   .add(FirewallEventsApi)
   .add(MetricsApi)
   .add(RetentionApi)

@@ -46,6 +46,8 @@ const asks: Readonly<Record<string, string>> = {
   "alarms.resolve": "automation.alarms:write",
   "actions.list": "actions:read",
   "actions.get": "actions:read",
+  "events.list": "notifications:read",
+  "events.stream": "notifications:read",
   "firewallEvents.ingest": "firewall.events:ingest",
   "metrics.alarmStats": "metrics:read",
   "metrics.uniqueIps": "metrics:read",

@@ -7,12 +7,16 @@ import { type ActionOrder, clientsOf, ordersOf, prolongs } from "../../src/servi
 import { actionAt } from "../../src/services/Actions.ts"
 import { RuleMissing } from "../../src/services/AutomationRules.ts"
 import { DueLost } from "../../src/services/DueWindows.ts"
+import { detectionEvents, runEvents } from "../../src/services/ruleEvents.ts"
 import { type Enforcement, RuleLedger } from "../../src/services/RuleLedger.ts"
+import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
+import { ServiceEventsMemory } from "./ServiceEventsMemory.ts"
 
 export const RuleLedgerMemory = Layer.effect(
   RuleLedger,
-  Effect.map(AutomationState, ({ actions, cooldowns, rules, runs, takes, windows }) => {
+  Effect.map(Effect.all([AutomationState, ServiceEvents]), ([state, events]) => {
+    const { actions, cooldowns, rules, runs, takes, windows } = state
     const takenNear = ({ apartMinutes, rule, seenAt }: Enforcement, client: string) =>
       takes.some((take) => {
         const apart = Math.abs(DateTime.distance(take.seenAt, seenAt))
@@ -91,7 +95,7 @@ export const RuleLedgerMemory = Layer.effect(
           if (isLost(run)) return Effect.fail(new DueLost({ run: run.id }))
           runs.set(run.id, run)
           settle(run)
-          return Effect.void
+          return events.publish(runEvents(rules.get(run.rule_id)!, run))
         }),
       enforce: (enforcement, conclude) =>
         Effect.suspend((): Effect.Effect<RuleRun, RuleMissing | DueLost> => {
@@ -107,7 +111,8 @@ export const RuleLedgerMemory = Layer.effect(
           }
           runs.set(run.id, run)
           settle(run)
-          return Effect.succeed(run)
+          const rule = rules.get(enforcement.rule)!
+          return Effect.as(events.publish(detectionEvents(rule, run.id, enforcement.at, taken)), run)
         }),
       runs: (rule, request) =>
         Effect.suspend(() =>
@@ -119,4 +124,4 @@ export const RuleLedgerMemory = Layer.effect(
         )
     })
   })
-).pipe(Layer.provide(AutomationStateMemory))
+).pipe(Layer.provide([AutomationStateMemory, ServiceEventsMemory]))

@@ -46,6 +46,7 @@ import { PreferencesMemory } from "../layers/PreferencesMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
+import { ServiceEventsMemory } from "../layers/ServiceEventsMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
 import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
 import { UnitOfWorkMemory } from "../layers/UnitOfWorkMemory.ts"
@@ -88,6 +89,7 @@ export const MemoryPorts = Layer.mergeAll(
   RequestCountsMemory,
   SecretsMemory,
   SignInEventsMemory,
+  ServiceEventsMemory,
   DrainingLive
 ).pipe(Layer.provideMerge(Layer.merge(EventMemory.layer, ObservedMemory.layer)))
 

@@ -9,6 +9,7 @@ import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
+import { EventsHttp } from "./EventsHttp.ts"
 import { ExecutionLive } from "./Execution.ts"
 import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
 import { FirewallHttp } from "./FirewallHttp.ts"
@@ -33,6 +34,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     AutomationHttp,
     AlarmsHttp,
     ActionsHttp,
+    EventsHttp,
     FirewallEventsHttp,
     MetricsHttp,
     RetentionHttp,

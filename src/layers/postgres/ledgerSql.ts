@@ -3,6 +3,7 @@ import { DateTime, Effect, Schema } from "effect"
 import { RuleId } from "../../schema/AutomationRule.ts"
 import { RuleRun, RunId } from "../../schema/RuleRun.ts"
 import { verdictOf } from "../../schema/RuleRun.ts"
+import { EventSeverity } from "../../schema/ServiceEvent.ts"
 import type { ActionOrder } from "../../services/ActionOrders.ts"
 import type { Enforcement } from "../../services/RuleLedger.ts"
 import { Timestamp } from "./sql.ts"
@@ -31,6 +32,8 @@ const Claim = Schema.Struct({
   clients: Schema.Array(Schema.String)
 })
 
+const Label = Schema.Struct({ id: RuleId, name: Schema.String, severity: EventSeverity })
+
 const isoOrNull = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
 
 /**
@@ -39,11 +42,18 @@ const isoOrNull = (instant: DateTime.Utc | null) => instant && DateTime.formatIs
  */
 export const ledgerStatements = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const labelled = sql.literal("id, draft ->> 'name' AS name, draft ->> 'severity' AS severity")
 
   const lockRule = SqlSchema.findOne({
     Request: RuleId,
-    Result: Schema.Struct({ id: RuleId }),
-    execute: (id) => sql`SELECT id FROM automation_rules WHERE id = ${id} FOR SHARE`
+    Result: Label,
+    execute: (id) => sql`SELECT ${labelled} FROM automation_rules WHERE id = ${id} FOR SHARE`
+  })
+
+  const labelOf = SqlSchema.findOne({
+    Request: RuleId,
+    Result: Label,
+    execute: (id) => sql`SELECT ${labelled} FROM automation_rules WHERE id = ${id}`
   })
 
   const inCooldown = SqlSchema.findAll({
@@ -137,5 +147,5 @@ export const ledgerStatements = Effect.gen(function*() {
     sql`UPDATE automation_due_windows SET verdict = ${verdictOf(status)}, reason = ${error}, owner = NULL,
       lease_until = NULL WHERE run_id = ${id} AND verdict = 'running' RETURNING 1`
 
-  return { settle, lockRule, inCooldown, claim, forgetCooldowns, endExpired, orderActions, insertRun }
+  return { settle, lockRule, labelOf, inCooldown, claim, forgetCooldowns, endExpired, orderActions, insertRun }
 })

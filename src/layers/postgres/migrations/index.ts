@@ -9,6 +9,7 @@ import access from "./0007_access.ts"
 import audit from "./0008_audit.ts"
 import dueWindows from "./0009_due_windows.ts"
 import alarms from "./0010_alarms.ts"
+import serviceEvents from "./0011_service_events.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -21,5 +22,6 @@ export const migrations = Migrator.fromRecord({
   "0007_access": access,
   "0008_audit": audit,
   "0009_due_windows": dueWindows,
-  "0010_alarms": alarms
+  "0010_alarms": alarms,
+  "0011_service_events": serviceEvents
 })
