@@ -10,6 +10,7 @@ import audit from "./0008_audit.ts"
 import dueWindows from "./0009_due_windows.ts"
 import alarms from "./0010_alarms.ts"
 import serviceEvents from "./0011_service_events.ts"
+import notifications from "./0012_notifications.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -23,5 +24,6 @@ export const migrations = Migrator.fromRecord({
   "0008_audit": audit,
   "0009_due_windows": dueWindows,
   "0010_alarms": alarms,
-  "0011_service_events": serviceEvents
+  "0011_service_events": serviceEvents,
+  "0012_notifications": notifications
 })
