@@ -8,6 +8,7 @@ import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
 import { AlarmRelaySingleton } from "./layers/cluster/AlarmRelay.ts"
 import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
+import { NotificationSingletons } from "./layers/cluster/NotificationSingletons.ts"
 import { SchedulerSingleton } from "./layers/cluster/SchedulerSingleton.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnginesLive } from "./layers/Engines.ts"
@@ -19,6 +20,7 @@ import { IdsCrypto } from "./layers/IdsCrypto.ts"
 import { FirewallUpkeep } from "./layers/nft/FirewallUpkeep.ts"
 import { GuardProcess } from "./layers/nft/GuardProcess.ts"
 import { NftCommand } from "./layers/nft/NftCommand.ts"
+import { LogPipelineTransportNode } from "./layers/notify/LogPipelineTransportNode.ts"
 import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
 import { AlarmsPg } from "./layers/postgres/AlarmsPg.ts"
@@ -31,8 +33,11 @@ import { FeedbackBoxPg } from "./layers/postgres/FeedbackBoxPg.ts"
 import { FirewallConfigsPg } from "./layers/postgres/FirewallConfigsPg.ts"
 import { IdempotencyKeysPg } from "./layers/postgres/IdempotencyKeysPg.ts"
 import { IpRestrictionsPg } from "./layers/postgres/IpRestrictionsPg.ts"
+import { LogPipelineChannelPg } from "./layers/postgres/LogPipelineChannelPg.ts"
 import { MfaChallengesPg } from "./layers/postgres/MfaChallengesPg.ts"
 import { MfaFactorsPg } from "./layers/postgres/MfaFactorsPg.ts"
+import { NotificationRulesPg, SilencesPg } from "./layers/postgres/NotificationRulesPg.ts"
+import { OutboxPg } from "./layers/postgres/OutboxPg.ts"
 import { PreferencesPg } from "./layers/postgres/PreferencesPg.ts"
 import { RequestCountsPg } from "./layers/postgres/RequestCountsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
@@ -54,6 +59,9 @@ import { IdentityLive } from "./services/Identity.ts"
 import { IngestLive } from "./services/Ingest.ts"
 import { IpGuardLive } from "./services/IpGuard.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
+import { LogPipelineLive } from "./services/LogPipeline.ts"
+import { DispatcherLive } from "./services/notify/Dispatcher.ts"
+import { SenderLive } from "./services/notify/Sender.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
 import { TrafficSamplerLive } from "./services/TrafficSampler.ts"
 
@@ -79,6 +87,10 @@ const StoresLive = Layer.mergeAll(
   UnitOfWorkPg,
   BatchNumbersPg,
   ServiceEventsPg,
+  NotificationRulesPg,
+  SilencesPg,
+  OutboxPg,
+  LogPipelineChannelPg,
   Layer.provide(SignInEventsPublished, ServiceEventsPg),
   DhcpEventsClickHouse,
   DetectionsClickHouse,
@@ -97,6 +109,7 @@ const RulesLive = Layer.mergeAll(
   FirewallIngestLive,
   MetricsAnswersLive,
   TrafficSamplerLive,
+  Layer.provideMerge(Layer.merge(DispatcherLive, SenderLive), LogPipelineLive),
   FirstAdminLive,
   AuditSealerLive
 ).pipe(Layer.provideMerge(IpGuardLive))
@@ -107,11 +120,12 @@ const ToolsLive = Layer.mergeAll(
   HttpMetricsProm,
   DrainingLive,
   SecretsAesGcm,
+  LogPipelineTransportNode,
   ClientAddressLive
 )
 
 /** What runs by itself, on one of all nodes each. */
-const SingletonsLive = Layer.mergeAll(SchedulerSingleton, AlarmRelaySingleton)
+const SingletonsLive = Layer.mergeAll(SchedulerSingleton, AlarmRelaySingleton, NotificationSingletons)
 
 /**
  * The whole server. What is provided first is built last and closed first: streams end, then the listener drains what

@@ -13,6 +13,7 @@ import { FirewallApi } from "./groups/FirewallApi.ts"
 import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
 import { IpRestrictionsApi } from "./groups/IpRestrictionsApi.ts"
 import { MetricsApi } from "./groups/MetricsApi.ts"
+import { NotificationsApi } from "./groups/NotificationsApi.ts"
 import { RetentionApi } from "./groups/RetentionApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
 import { FeedbackApi, UserApi } from "./groups/UserApi.ts"
@@ -29,6 +30,7 @@ const groups = HttpApi.make("netops")
   .add(AlarmsApi)
   .add(ActionsApi)
   .add(EventsApi)
+  .add(NotificationsApi)
   .add(FirewallEventsApi)
   .add(MetricsApi)
   .add(RetentionApi)

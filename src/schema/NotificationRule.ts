@@ -53,8 +53,7 @@ export type NotificationRuleDraft = typeof NotificationRuleDraft.Type
 
 export const NotificationRule = Schema.Struct({
   id: NotificationRuleId,
-  ...Schema.typeSchema(NotificationRuleDraft).fields,
-  matchers: Schema.optional(EventFilter),
+  ...NotificationRuleDraft.fields,
   revision: Schema.Int,
   created_by: UserId,
   updated_by: UserId,

@@ -2,6 +2,7 @@ import { Context, Data, type DateTime, type Effect, type Option } from "effect"
 import type { Delivery, DeliveryId, DeliveryStatus } from "../schema/Delivery.ts"
 import type { NotificationRuleId } from "../schema/NotificationRule.ts"
 import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
+import type { EventType } from "../schema/ServiceEvent.ts"
 import type { Group } from "./notify/groups.ts"
 import type { EventPosition } from "./ServiceEvents.ts"
 
@@ -54,6 +55,8 @@ export interface OutboxCounts {
 export interface DeliveryQuery extends PageRequest {
   readonly status?: DeliveryStatus | undefined
   readonly rule_id?: string | undefined
+  /** Types of events that are left out. */
+  readonly hidden?: ReadonlyArray<EventType> | undefined
 }
 
 /**

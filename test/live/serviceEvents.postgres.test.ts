@@ -20,7 +20,7 @@ const draft = (subject: string): EventDraft => ({
 })
 
 describe("events in Postgres", () => {
-  it.layer(layer, { excludeTestServices: true })((it) => {
+  it.layer(layer)((it) => {
     it.effect("are there exactly if their transaction is", () =>
       Effect.gen(function*() {
         const [events, sql] = [yield* ServiceEvents, yield* SqlClient.SqlClient]

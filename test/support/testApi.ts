@@ -12,6 +12,7 @@ import { FirewallLive } from "../../src/services/FirewallLive.ts"
 import { IdentityLive } from "../../src/services/Identity.ts"
 import { IngestLive } from "../../src/services/Ingest.ts"
 import { IpGuardLive } from "../../src/services/IpGuard.ts"
+import { LogPipelineLive } from "../../src/services/LogPipeline.ts"
 import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
@@ -41,6 +42,13 @@ import {
 import { IpRestrictionsMemory } from "../layers/IpRestrictionsMemory.ts"
 import { FirewallEventsMemory, MetricsMemory, ObservedMemory } from "../layers/MetricsMemory.ts"
 import { NftMemory } from "../layers/NftMemory.ts"
+import {
+  LogPipelineChannelMemory,
+  LogPipelineTransportMemory,
+  NotificationRulesMemory,
+  SilencesMemory
+} from "../layers/NotificationsMemory.ts"
+import { OutboxMemory } from "../layers/OutboxMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { PreferencesMemory } from "../layers/PreferencesMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
@@ -90,6 +98,11 @@ export const MemoryPorts = Layer.mergeAll(
   SecretsMemory,
   SignInEventsMemory,
   ServiceEventsMemory,
+  NotificationRulesMemory,
+  SilencesMemory,
+  OutboxMemory,
+  LogPipelineChannelMemory,
+  LogPipelineTransportMemory,
   DrainingLive
 ).pipe(Layer.provideMerge(Layer.merge(EventMemory.layer, ObservedMemory.layer)))
 
@@ -97,6 +110,7 @@ export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 
 const RulesLive = Layer.mergeAll(
   Layer.orDie(FirewallLive),
+  Layer.orDie(LogPipelineLive),
   IdentityLive,
   RuleRunnerLive,
   IngestLive,

@@ -2,10 +2,10 @@ import { HttpServerResponse } from "@effect/platform"
 import { Chunk, Duration, Effect, Option, Schema, Stream } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
-import { type EventType, eventTypes, isAtLeast, ServiceEvent } from "../../schema/ServiceEvent.ts"
-import type { User } from "../../schema/User.ts"
+import { type EventType, isAtLeast, ServiceEvent } from "../../schema/ServiceEvent.ts"
 import { type EventPosition, type EventQuery, ServiceEvents } from "../../services/ServiceEvents.ts"
 import { invalidCursor } from "./cursor.ts"
+import { hiddenFrom } from "./eventTypesHidden.ts"
 import { group } from "./group.ts"
 import { Draining } from "./Listener.ts"
 import { rateLimited } from "./rateLimited.ts"
@@ -21,10 +21,6 @@ const pageSize = 200
 
 const isUuid = Schema.is(Schema.UUID)
 const encode = Schema.encodeSync(Schema.parseJson(ServiceEvent))
-
-/** Types that a user may not see: who signs in from where is for those who read the audit trail. */
-const hiddenFrom = ({ permissions }: User): ReadonlyArray<EventType> =>
-  permissions.includes("audit:read") ? [] : eventTypes.filter((type) => type.startsWith("auth."))
 
 type Asked = Pick<EventQuery, "type" | "min_severity" | "subject">
 

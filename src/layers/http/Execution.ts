@@ -145,7 +145,7 @@ export const ExecutionLive = Layer.effect(
         return response
       })
 
-    const quiet: ReadonlySet<string> = new Set(["automation.testPreview", "ipRestrictions.check"])
+    const quiet: ReadonlySet<string> = new Set(["automation.testPreview", "ipRestrictions.check", "notifications.preview"])
 
     return Execution.of({
       around: Effect.fnUntraced(function*(call, handler) {

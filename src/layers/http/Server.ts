@@ -17,6 +17,7 @@ import { IdempotencyLive } from "./Idempotency.ts"
 import { IpRestrictionsHttp } from "./IpRestrictionsHttp.ts"
 import { DrainOnClose } from "./Listener.ts"
 import { MetricsHttp } from "./MetricsHttp.ts"
+import { NotificationsHttp } from "./NotificationsHttp.ts"
 import { documentPaths } from "./Operations.ts"
 import { RetentionHttp } from "./RetentionHttp.ts"
 import { HealthHttp, OperationsHttp } from "./SystemHttp.ts"
@@ -35,6 +36,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     AlarmsHttp,
     ActionsHttp,
     EventsHttp,
+    NotificationsHttp,
     FirewallEventsHttp,
     MetricsHttp,
     RetentionHttp,

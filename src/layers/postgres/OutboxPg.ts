@@ -48,9 +48,9 @@ export const OutboxPg = Layer.effect(
       position: ({ created_at, id }) => ({ at: created_at, id })
     })
 
-    const where = ({ rule_id, status }: DeliveryQuery) =>
+    const where = ({ hidden = [], rule_id, status }: DeliveryQuery) =>
       sql.and([
-        sql`true`,
+        sql`event ->> 'type' <> ALL (${hidden}::text[])`,
         ...(status === undefined ? [] : [sql`status = ${status}`]),
         ...(rule_id === undefined ? [] : [sql`rule_id = ${rule_id}::uuid`])
       ])
