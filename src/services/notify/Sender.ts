@@ -12,7 +12,7 @@ const backoffLimits = { firstMillis: 1000, mostMillis: 300_000 }
 const pauseMost = Duration.seconds(30)
 
 /** How long a claim outlives the time limit of its request. */
-const claimSpare = Duration.seconds(5)
+const claimSpare = Duration.seconds(2)
 
 const idle = Duration.millis(250)
 
