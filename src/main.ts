@@ -1,9 +1,12 @@
 import { Layer } from "effect"
+import { ActionLimitsLive } from "./layers/ActionLimitsLive.ts"
 import { AuditSealerLive } from "./layers/AuditSealer.ts"
+import { BulkWorker } from "./layers/BulkWorker.ts"
 import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
 import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClickHouse.ts"
 import { MetricsClickHouse } from "./layers/clickhouse/MetricsClickHouse.ts"
+import { ObservedClientsClickHouse } from "./layers/clickhouse/ObservedClientsClickHouse.ts"
 import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
 import { AlarmRelaySingleton } from "./layers/cluster/AlarmRelay.ts"
@@ -11,12 +14,14 @@ import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
 import { NotificationSingletons } from "./layers/cluster/NotificationSingletons.ts"
 import { SchedulerSingleton } from "./layers/cluster/SchedulerSingleton.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
+import { EnforcementLoop } from "./layers/EnforcementLoop.ts"
 import { EnginesLive } from "./layers/Engines.ts"
 import { FirstAdminLive } from "./layers/FirstAdmin.ts"
 import { ClientAddressLive } from "./layers/http/ClientAddress.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
 import { ApiLive, HttpLive } from "./layers/http/Server.ts"
 import { IdsCrypto } from "./layers/IdsCrypto.ts"
+import { EnforcerNft } from "./layers/nft/EnforcerNft.ts"
 import { FirewallUpkeep } from "./layers/nft/FirewallUpkeep.ts"
 import { GuardProcess } from "./layers/nft/GuardProcess.ts"
 import { NftCommand } from "./layers/nft/NftCommand.ts"
@@ -28,6 +33,8 @@ import { ApiTokensPg } from "./layers/postgres/ApiTokensPg.ts"
 import { AuditTrailPg } from "./layers/postgres/AuditTrailPg.ts"
 import { AutomationRulesPg } from "./layers/postgres/AutomationRulesPg.ts"
 import { BatchNumbersPg } from "./layers/postgres/BatchNumbersPg.ts"
+import { BulkJobsPg } from "./layers/postgres/BulkJobsPg.ts"
+import { DesiredMacsPg } from "./layers/postgres/DesiredMacsPg.ts"
 import { DueWindowsPg } from "./layers/postgres/DueWindowsPg.ts"
 import { FeedbackBoxPg } from "./layers/postgres/FeedbackBoxPg.ts"
 import { FirewallConfigsPg } from "./layers/postgres/FirewallConfigsPg.ts"
@@ -39,8 +46,10 @@ import { MfaFactorsPg } from "./layers/postgres/MfaFactorsPg.ts"
 import { NotificationRulesPg, SilencesPg } from "./layers/postgres/NotificationRulesPg.ts"
 import { OutboxPg } from "./layers/postgres/OutboxPg.ts"
 import { PreferencesPg } from "./layers/postgres/PreferencesPg.ts"
+import { ProtectedMacsPg } from "./layers/postgres/ProtectedMacsPg.ts"
 import { RequestCountsPg } from "./layers/postgres/RequestCountsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
+import { RuleTargetsPg } from "./layers/postgres/RuleTargetsPg.ts"
 import { ServiceEventsPg } from "./layers/postgres/ServiceEventsPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
 import { SignInAttemptsPg } from "./layers/postgres/SignInAttemptsPg.ts"
@@ -53,6 +62,7 @@ import { SignInLimitsConfig } from "./layers/SignInLimitsConfig.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
+import { BulkActionsLive } from "./services/BulkActions.ts"
 import { FirewallIngestLive } from "./services/FirewallEvents.ts"
 import { FirewallLive } from "./services/FirewallLive.ts"
 import { IdentityLive } from "./services/Identity.ts"
@@ -85,6 +95,11 @@ const StoresLive = Layer.mergeAll(
   IpRestrictionsPg,
   PreferencesPg,
   UnitOfWorkPg,
+  ProtectedMacsPg,
+  DesiredMacsPg,
+  BulkJobsPg,
+  RuleTargetsPg,
+  ObservedClientsClickHouse,
   BatchNumbersPg,
   ServiceEventsPg,
   NotificationRulesPg,
@@ -105,6 +120,7 @@ const RulesLive = Layer.mergeAll(
   Layer.provideMerge(FirewallUpkeep, FirewallLive),
   IdentityLive,
   RuleRunnerLive,
+  BulkActionsLive,
   IngestLive,
   FirewallIngestLive,
   MetricsAnswersLive,
@@ -125,7 +141,13 @@ const ToolsLive = Layer.mergeAll(
 )
 
 /** What runs by itself, on one of all nodes each. */
-const SingletonsLive = Layer.mergeAll(SchedulerSingleton, AlarmRelaySingleton, NotificationSingletons)
+const SingletonsLive = Layer.mergeAll(
+  SchedulerSingleton,
+  AlarmRelaySingleton,
+  EnforcementLoop,
+  BulkWorker,
+  NotificationSingletons
+)
 
 /**
  * The whole server. What is provided first is built last and closed first: streams end, then the listener drains what
@@ -135,12 +157,14 @@ export const ServerLive = HttpLive.pipe(
   Layer.provide(ListenerLive),
   Layer.provide(ApiLive),
   Layer.merge(SingletonsLive),
+  Layer.provide(EnforcerNft),
   Layer.provide(RulesLive),
   Layer.provide(StoresLive),
   Layer.provide(ClusterLive),
   Layer.provide(EnginesLive),
   Layer.provide(ClusterNodeLive),
   Layer.provide(Layer.provide(Layer.merge(NftCommand, GuardProcess), DataDirLive)),
+  Layer.provide(ActionLimitsLive),
   Layer.provide(ToolsLive),
   Layer.provide(SignInLimitsConfig),
   Layer.provide([TracingLive, LoggingLive])

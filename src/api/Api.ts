@@ -7,6 +7,7 @@ import { ApiTokensApi } from "./groups/ApiTokensApi.ts"
 import { AuditApi } from "./groups/AuditApi.ts"
 import { AccountApi, SignInApi } from "./groups/AuthApi.ts"
 import { AutomationApi } from "./groups/AutomationApi.ts"
+import { BulkApi } from "./groups/BulkApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
 import { EventsApi } from "./groups/EventsApi.ts"
 import { FirewallApi } from "./groups/FirewallApi.ts"
@@ -28,6 +29,7 @@ const groups = HttpApi.make("netops")
   .add(DhcpEventsApi)
   .add(AutomationApi)
   .add(AlarmsApi)
+  .add(BulkApi)
   .add(ActionsApi)
   .add(EventsApi)
   .add(NotificationsApi)

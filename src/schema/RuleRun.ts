@@ -9,7 +9,7 @@ export type RunId = typeof RunId.Type
 
 export const RunStatus = Schema.Literal("success", "warning", "failed", "skipped", "simulated").annotations({
   description:
-    "success: acted; simulated: dry run or mode simulate; skipped: every client in cooldown; warning: over max_detections, acted on none; failed: see the error"
+    "success: acted; simulated: dry run or mode simulate; skipped: every client in cooldown; warning: over max_detections, acted on none, or left out protected clients or blocks above the cap; failed: see the error"
 })
 export type RunStatus = typeof RunStatus.Type
 

@@ -66,3 +66,46 @@ export const ordersOf = (
 /** Whether an action in force that ends at `held` is to end later, at `wanted`; null is never. */
 export const prolongs = (held: DateTime.Utc | null, wanted: DateTime.Utc | null): boolean =>
   held !== null && (wanted === null || DateTime.greaterThan(wanted, held))
+
+/** Names a kind of action on a client: at most one of a kind is in force. */
+export const keyOfOrder = ({ client, tag, type }: Pick<ActionOrder, "client" | "type" | "tag">): string =>
+  `${client} ${type} ${tag ?? ""}`
+
+/** Why an order isn't carried out: its client is on the never-block list, or the blocks of this hour are used up. */
+export type RefusalReason = "protected" | "hourly_cap"
+
+export interface Refusal {
+  readonly order: ActionOrder
+  readonly reason: RefusalReason
+}
+
+/** What binds every order, whoever gives it. */
+export interface Guard {
+  /** MACs that are neither blocked nor quarantined. */
+  readonly isProtected: (mac: string) => boolean
+  /** Whether the client is blocked already: prolonging uses up nothing. */
+  readonly isBlocked: (client: string) => boolean
+  /** Blocks that may still begin in this hour. */
+  readonly room: number
+}
+
+/** Parts the orders into those that the guard lets pass and the others, both in the order they came. */
+export const admit = (
+  orders: ReadonlyArray<ActionOrder>,
+  guard: Guard
+): { readonly admitted: ReadonlyArray<ActionOrder>; readonly refused: ReadonlyArray<Refusal> } => {
+  const admitted: Array<ActionOrder> = []
+  const refused: Array<Refusal> = []
+  let room = guard.room
+  for (const order of orders) {
+    const harms = order.type === "block" || order.type === "quarantine"
+    if (harms && order.client_mac !== null && guard.isProtected(order.client_mac)) {
+      refused.push({ order, reason: "protected" })
+    } else if (order.type !== "block" || guard.isBlocked(order.client)) admitted.push(order)
+    else if (room > 0) {
+      room--
+      admitted.push(order)
+    } else refused.push({ order, reason: "hourly_cap" })
+  }
+  return { admitted, refused }
+}

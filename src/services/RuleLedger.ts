@@ -30,6 +30,8 @@ export interface Enforced {
   readonly detections: ReadonlyArray<DetectedMac>
   /** Actions that were created or prolonged. */
   readonly actionsTriggered: number
+  /** Orders that were not carried out: clients on the never-block list, and blocks above those allowed in an hour. */
+  readonly actionsRefused: number
 }
 
 /**

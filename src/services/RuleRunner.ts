@@ -188,10 +188,12 @@ export const RuleRunnerLive = Layer.effect(
       }, (outcome) => {
         taken = outcome.detections
         return entry({
-          status: taken.length === 0 ? "skipped" : "success",
+          status: taken.length === 0 ? "skipped" : outcome.actionsRefused > 0 ? "warning" : "success",
           detected: taken.length,
           triggered: outcome.actionsTriggered,
-          error: ""
+          error: outcome.actionsRefused === 0
+            ? ""
+            : `${outcome.actionsRefused} actions left out: protected clients, or blocks above the hour's cap`
         })
       })
       return result(enforced, taken)

@@ -28,7 +28,17 @@ const withActions = Effect.fnUntraced(function*(next: Effect.Effect<any>) {
 const silent = Logger.replace(Logger.defaultLogger, Logger.none)
 
 const FailingApi = Layer.provideMerge(
-  testApi(Layer.succeed(Actions, Actions.of({ get: () => told, list: () => told, blockedClients: told }))),
+  testApi(Layer.succeed(
+    Actions,
+    Actions.of({
+      get: () => told,
+      list: () => told,
+      blockedClients: told,
+      order: () => told,
+      remove: () => told,
+      removeAll: () => told
+    })
+  )),
   silent
 )
 

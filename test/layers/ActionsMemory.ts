@@ -1,17 +1,25 @@
 import { DateTime, Effect, Layer } from "effect"
-import type { ActionType } from "../../src/schema/Action.ts"
-import { actionAt, ActionMissing, Actions } from "../../src/services/Actions.ts"
+import { Action, type ActionId, type ActionType } from "../../src/schema/Action.ts"
+import { ActionLimits } from "../../src/services/ActionLimits.ts"
+import { keyOfOrder } from "../../src/services/ActionOrders.ts"
+import { actionAt, ActionMissing, ActionRefused, Actions } from "../../src/services/Actions.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
+import { placeInMemory } from "./ordersMemory.ts"
 
 export const ActionsMemory = Layer.effect(
   Actions,
-  Effect.map(AutomationState, ({ actions }) =>
-    Actions.of({
-      get: (id) =>
-        Effect.flatMap(DateTime.now, (now) => {
-          const action = actions.get(id)
-          return action === undefined ? Effect.fail(new ActionMissing({ id })) : Effect.succeed(actionAt(action, now))
-        }),
+  Effect.gen(function*() {
+    const state = yield* AutomationState
+    const limits = yield* ActionLimits
+    const { actions } = state
+    const at = (id: ActionId, now: DateTime.Utc) => {
+      const action = actions.get(id)
+      return action === undefined ? Effect.fail(new ActionMissing({ id })) : Effect.succeed(actionAt(action, now))
+    }
+    const removed = (action: Action, now: DateTime.Utc) =>
+      new Action({ ...action, status: "removed", ended_at: now, synced_at: null })
+    return Actions.of({
+      get: (id) => Effect.flatMap(DateTime.now, (now) => at(id, now)),
       list: (query) =>
         Effect.flatMap(DateTime.now, (now) => {
           const found = [...actions.values()].map((action) => actionAt(action, now)).filter((action) =>
@@ -29,6 +37,26 @@ export const ActionsMemory = Layer.effect(
           new Set(inForce.filter((action) => action.type === type).map(({ client }) => client))
         const allowed = clients("allow")
         return [...clients("block")].filter((client) => !allowed.has(client)).sort()
-      })
-    }))
+      }),
+      order: (order, by) =>
+        Effect.suspend(() => {
+          const { held, refused: [refusal] } = placeInMemory(state, limits, [order], by)
+          if (refusal !== undefined) return Effect.fail(new ActionRefused({ reason: refusal.reason }))
+          const known = held.get(keyOfOrder(order))
+          const action = actionAt(actions.get(known?.id ?? order.id)!, by.at)
+          return Effect.succeed({ action, created: known === undefined })
+        }),
+      remove: (id, now) =>
+        Effect.tap(
+          Effect.map(at(id, now), (action) => action.status === "active" ? removed(action, now) : action),
+          (action) => Effect.sync(() => actions.set(id, action))
+        ),
+      removeAll: (now) =>
+        Effect.sync(() => {
+          const active = [...actions.values()].filter((action) => actionAt(action, now).status === "active")
+          for (const action of active) actions.set(action.id, removed(action, now))
+          return active.length
+        })
+    })
+  })
 ).pipe(Layer.provide(AutomationStateMemory))

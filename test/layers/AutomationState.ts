@@ -5,6 +5,7 @@ import type { AutomationRule, RuleId } from "../../src/schema/AutomationRule.ts"
 import type { DueWindow } from "../../src/schema/DueWindow.ts"
 import type { InvalidCursor, Page, PageRequest } from "../../src/schema/Page.ts"
 import { pageOfRows, type Position, positionOf } from "../../src/schema/Position.ts"
+import type { ProtectedMac } from "../../src/schema/ProtectedMac.ts"
 import type { RuleRun, RunId } from "../../src/schema/RuleRun.ts"
 import type { Beat, Claim, Span } from "../../src/services/DueWindows.ts"
 
@@ -29,6 +30,7 @@ export class AutomationState extends Context.Tag("test/AutomationState")<
     readonly beats: Array<Beat>
     readonly alarms: Map<AlarmId, Alarm>
     readonly transitions: Array<AlarmTransition>
+    readonly protectedMacs: Map<string, ProtectedMac>
   }
 >() {}
 
@@ -43,7 +45,8 @@ export const AutomationStateMemory = Layer.sync(AutomationState, () => ({
   windows: new Map(),
   beats: [],
   alarms: new Map(),
-  transitions: []
+  transitions: [],
+  protectedMacs: new Map()
 }))
 
 const newer = (a: Position, b: Position): number =>

@@ -1,21 +1,24 @@
 import { DateTime, Effect, Layer } from "effect"
-import { Action } from "../../src/schema/Action.ts"
 import type { RuleId } from "../../src/schema/AutomationRule.ts"
 import { clientOfDetection } from "../../src/schema/Detection.ts"
 import { type RuleRun, type RunId, verdictOf } from "../../src/schema/RuleRun.ts"
-import { type ActionOrder, clientsOf, ordersOf, prolongs } from "../../src/services/ActionOrders.ts"
-import { actionAt } from "../../src/services/Actions.ts"
+import { ActionLimits } from "../../src/services/ActionLimits.ts"
+import { clientsOf, ordersOf } from "../../src/services/ActionOrders.ts"
 import { RuleMissing } from "../../src/services/AutomationRules.ts"
 import { DueLost } from "../../src/services/DueWindows.ts"
 import { detectionEvents, runEvents } from "../../src/services/ruleEvents.ts"
 import { type Enforcement, RuleLedger } from "../../src/services/RuleLedger.ts"
 import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
+import { placeInMemory } from "./ordersMemory.ts"
 import { ServiceEventsMemory } from "./ServiceEventsMemory.ts"
 
 export const RuleLedgerMemory = Layer.effect(
   RuleLedger,
-  Effect.map(Effect.all([AutomationState, ServiceEvents]), ([state, events]) => {
+  Effect.gen(function*() {
+    const state = yield* AutomationState
+    const limits = yield* ActionLimits
+    const events = yield* ServiceEvents
     const { actions, cooldowns, rules, runs, takes, windows } = state
     const takenNear = ({ apartMinutes, rule, seenAt }: Enforcement, client: string) =>
       takes.some((take) => {
@@ -34,31 +37,6 @@ export const RuleLedgerMemory = Layer.effect(
       for (const client of free) takes.push({ rule, client, seenAt })
       return new Set(free)
     }
-    const inForce = (order: ActionOrder, at: DateTime.Utc) => {
-      for (const action of [...actions.values()]) {
-        if (action.client !== order.client || action.type !== order.type || action.tag !== order.tag) continue
-        const current = actionAt(action, at)
-        actions.set(action.id, current)
-        if (current.status === "active") return current
-      }
-      return undefined
-    }
-    /** Whether it changed anything. */
-    const order = (wanted: ActionOrder, { at, reason, run }: Enforcement): boolean => {
-      const held = inForce(wanted, at)
-      if (held !== undefined && !prolongs(held.expires_at, wanted.expires_at)) return false
-      const action = held ?? {
-        ...wanted,
-        status: "active" as const,
-        reason,
-        origin: { kind: "rule_run" as const, id: run },
-        created_at: at,
-        ended_at: null
-      }
-      actions.set(action.id, new Action({ ...action, expires_at: wanted.expires_at, synced_at: null }))
-      return true
-    }
-
     const snapshot = (rule: RuleId) => {
       const before = { actions: [...actions], takes: takes.length }
       const held = new Map(cooldowns.get(rule))
@@ -103,8 +81,16 @@ export const RuleLedgerMemory = Layer.effect(
           const undo = snapshot(enforcement.rule)
           const clients = claim(enforcement)
           const taken = enforcement.detections.filter((detection) => clients.has(clientOfDetection(detection)))
-          const changed = ordersOf(enforcement, taken).filter((wanted) => order(wanted, enforcement))
-          const run = conclude({ detections: taken, actionsTriggered: changed.length })
+          const { changed, refused } = placeInMemory(state, limits, ordersOf(enforcement, taken), {
+            at: enforcement.at,
+            reason: enforcement.reason,
+            origin: { kind: "rule_run", id: enforcement.run }
+          })
+          const run = conclude({
+            detections: taken,
+            actionsTriggered: changed.length,
+            actionsRefused: refused.length
+          })
           if (isLost(run)) {
             undo()
             return Effect.fail(new DueLost({ run: run.id }))

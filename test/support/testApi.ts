@@ -7,6 +7,7 @@ import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { HttpMetricsProm } from "../../src/layers/telemetry/HttpMetrics.ts"
 import { type Role, roles } from "../../src/schema/Permission.ts"
 import { Username } from "../../src/schema/User.ts"
+import { BulkActionsLive } from "../../src/services/BulkActions.ts"
 import { FirewallIngestLive } from "../../src/services/FirewallEvents.ts"
 import { FirewallLive } from "../../src/services/FirewallLive.ts"
 import { IdentityLive } from "../../src/services/Identity.ts"
@@ -23,10 +24,12 @@ import { AuditTrailMemory } from "../layers/AuditTrailMemory.ts"
 import { AutomationRulesMemory } from "../layers/AutomationRulesMemory.ts"
 import { AutomationStateMemory } from "../layers/AutomationState.ts"
 import { BatchNumbersMemory } from "../layers/BatchNumbersMemory.ts"
+import { BulkJobsMemory } from "../layers/BulkJobsMemory.ts"
 import { ClientAddressHeader } from "../layers/ClientAddressHeader.ts"
 import { DetectionsMemory } from "../layers/DetectionsMemory.ts"
 import { DhcpEventsMemory, EventMemory } from "../layers/DhcpEventsMemory.ts"
 import { DueWindowsMemory } from "../layers/DueWindowsMemory.ts"
+import { EnforcerMemory } from "../layers/EnforcerMemory.ts"
 import { FeedbackBoxMemory } from "../layers/FeedbackBoxMemory.ts"
 import { FirewallConfigsMemory } from "../layers/FirewallConfigsMemory.ts"
 import { FirewallGuardMemory } from "../layers/FirewallGuardMemory.ts"
@@ -49,11 +52,14 @@ import {
   SilencesMemory
 } from "../layers/NotificationsMemory.ts"
 import { OutboxMemory } from "../layers/OutboxMemory.ts"
+import { ObservedClientsMemory } from "../layers/ObservedClientsMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { PreferencesMemory } from "../layers/PreferencesMemory.ts"
+import { ProtectedMacsMemory } from "../layers/ProtectedMacsMemory.ts"
 import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
+import { RuleTargetsMemory } from "../layers/RuleTargetsMemory.ts"
 import { ServiceEventsMemory } from "../layers/ServiceEventsMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
 import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
@@ -72,6 +78,11 @@ export const MemoryPorts = Layer.mergeAll(
   DueWindowsMemory,
   AlarmsMemory,
   ActionsMemory,
+  ProtectedMacsMemory,
+  BulkJobsMemory,
+  RuleTargetsMemory,
+  ObservedClientsMemory,
+  EnforcerMemory,
   AutomationStateMemory,
   BatchNumbersMemory,
   DhcpEventsMemory,
@@ -113,6 +124,7 @@ const RulesLive = Layer.mergeAll(
   Layer.orDie(LogPipelineLive),
   IdentityLive,
   RuleRunnerLive,
+  BulkActionsLive,
   IngestLive,
   FirewallIngestLive,
   MetricsAnswersLive

@@ -145,7 +145,12 @@ export const ExecutionLive = Layer.effect(
         return response
       })
 
-    const quiet: ReadonlySet<string> = new Set(["automation.testPreview", "ipRestrictions.check", "notifications.preview"])
+    const quiet: ReadonlySet<string> = new Set([
+      "automation.testPreview",
+      "ipRestrictions.check",
+      "bulk.preview",
+      "notifications.preview"
+    ])
 
     return Execution.of({
       around: Effect.fnUntraced(function*(call, handler) {

@@ -8,6 +8,7 @@ import { AuthenticationLive } from "./AuthenticationLive.ts"
 import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
+import { BulkHttp } from "./BulkHttp.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
 import { EventsHttp } from "./EventsHttp.ts"
 import { ExecutionLive } from "./Execution.ts"
@@ -34,6 +35,7 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     DhcpEventsHttp,
     AutomationHttp,
     AlarmsHttp,
+    BulkHttp,
     ActionsHttp,
     EventsHttp,
     NotificationsHttp,

@@ -2,6 +2,7 @@ import { HttpServerResponse } from "@effect/platform"
 import { type AnyProblem, type ProblemClass, problemContentType } from "../../api/Problem.ts"
 import { IngestInterrupted, InvalidRequest, Unavailable } from "../../api/problems.ts"
 import { FeedbackLimited } from "../../api/problems/access.ts"
+import { BlocksExhausted } from "../../api/problems/enforcement.ts"
 import { RateLimited } from "../../api/problems/identity.ts"
 import { TooManyQueries } from "../../api/problems/metrics.ts"
 
@@ -18,6 +19,7 @@ const extraHeaders = (problem: AnyProblem): Record<string, string> => {
   if (problem instanceof Unavailable || problem instanceof IngestInterrupted) return { "retry-after": "5" }
   if (problem instanceof TooManyQueries) return { "retry-after": "1" }
   if (problem instanceof FeedbackLimited) return { "retry-after": String(problem.retry_after) }
+  if (problem instanceof BlocksExhausted) return { "retry-after": "60" }
   return problem.status === 408 ? { connection: "close" } : {}
 }
 

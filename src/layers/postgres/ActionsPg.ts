@@ -2,8 +2,17 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import type { Fragment } from "@effect/sql/Statement"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { Action, ActionId, ActionOrigin, type ActionType } from "../../schema/Action.ts"
-import { actionAt, ActionMissing, type ActionQuery, Actions } from "../../services/Actions.ts"
+import { type ActionOrder, keyOfOrder } from "../../services/ActionOrders.ts"
+import {
+  actionAt,
+  ActionMissing,
+  type ActionQuery,
+  ActionRefused,
+  Actions,
+  type OrderedBy
+} from "../../services/Actions.ts"
 import { newestPage } from "./newestPage.ts"
+import { orderStatements } from "./orderSql.ts"
 import { Timestamp } from "./sql.ts"
 
 const { origin: _, ...fields } = Action.fields
@@ -31,6 +40,27 @@ export const ActionsPg = Layer.effect(
       Result: Row,
       execute: (id) => sql`SELECT * FROM actions WHERE id = ${id}`
     })
+    const selectAll = SqlSchema.findAll({
+      Request: Schema.Array(ActionId),
+      Result: Row,
+      execute: (ids) => sql`SELECT * FROM actions WHERE id = ANY (${ids})`
+    })
+    const endActive = SqlSchema.void({
+      Request: Schema.Struct({ id: ActionId, at: Timestamp }),
+      execute: ({ at, id }) =>
+        sql`UPDATE actions SET status = 'removed', ended_at = ${at}, synced_at = NULL
+          WHERE id = ${id} AND status = 'active' AND (expires_at IS NULL OR expires_at > ${at})`
+    })
+    const endAll = SqlSchema.findAll({
+      Request: Timestamp,
+      Result: Schema.Struct({ id: ActionId }),
+      execute: (at) =>
+        sql`UPDATE actions SET status = 'removed', ended_at = ${at}, synced_at = NULL FROM (
+            SELECT id FROM actions WHERE status = 'active' AND (expires_at IS NULL OR expires_at > ${at})
+            ORDER BY client, type, tag FOR UPDATE
+          ) AS held WHERE actions.id = held.id RETURNING actions.id`
+    })
+    const { place } = yield* orderStatements
     const page = yield* newestPage({
       table: "actions",
       time: "created_at",
@@ -67,14 +97,32 @@ export const ActionsPg = Layer.effect(
           ORDER BY client COLLATE "C"`
       }
     })
+    const get = Effect.fn("Actions.get")(function*(id: ActionId) {
+      const row = yield* Effect.orDie(selectOne(id))
+      return Option.isSome(row)
+        ? actionAt(toDomain(row.value), yield* DateTime.now)
+        : yield* new ActionMissing({ id })
+    })
+
+    const attempt = Effect.fnUntraced(function*(order: ActionOrder, by: OrderedBy) {
+      const { held, refused: [refusal] } = yield* place([order], by)
+      if (refusal !== undefined) return refusal
+      const known = held.get(keyOfOrder(order))
+      const [row] = yield* selectAll([known?.id ?? order.id])
+      return { action: actionAt(toDomain(row!), by.at), created: known === undefined }
+    })
 
     return Actions.of({
-      get: Effect.fn("Actions.get")(function*(id) {
-        const row = yield* Effect.orDie(selectOne(id))
-        return Option.isSome(row)
-          ? actionAt(toDomain(row.value), yield* DateTime.now)
-          : yield* new ActionMissing({ id })
+      get,
+      order: Effect.fn("Actions.order")(function*(order, by) {
+        const outcome = yield* Effect.orDie(sql.withTransaction(attempt(order, by)))
+        return "order" in outcome ? yield* new ActionRefused({ reason: outcome.reason }) : outcome
       }),
+      remove: Effect.fn("Actions.remove")(function*(id, at) {
+        yield* Effect.orDie(endActive({ id, at }))
+        return yield* get(id)
+      }),
+      removeAll: (at) => Effect.orDie(Effect.map(endAll(at), (rows) => rows.length)),
       list: Effect.fn("Actions.list")(function*(query) {
         const now = yield* DateTime.now
         const found = yield* page(matches(query, DateTime.toDateUtc(now)), query)

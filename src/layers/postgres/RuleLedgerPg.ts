@@ -11,6 +11,7 @@ import { type Enforced, type Enforcement, RuleLedger } from "../../services/Rule
 import { ServiceEvents } from "../../services/ServiceEvents.ts"
 import { ledgerStatements, RunRow } from "./ledgerSql.ts"
 import { newestPage } from "./newestPage.ts"
+import { orderStatements } from "./orderSql.ts"
 import { ServiceEventsPg } from "./ServiceEventsPg.ts"
 import { codeOf } from "./sql.ts"
 
@@ -29,6 +30,7 @@ export const RuleLedgerPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const statements = yield* ledgerStatements
     const events = yield* ServiceEvents
+    const { place } = yield* orderStatements
     const page = yield* newestPage({
       table: "automation_runs",
       time: "started_at",
@@ -44,9 +46,13 @@ export const RuleLedgerPg = Layer.effect(
       const clients = new Set(claimed.map(({ client }) => client))
       const taken = detections.filter((detection) => clients.has(clientOfDetection(detection)))
       const orders = ordersOf(enforcement, taken)
-      if (orders.length === 0) return { detections: taken, actionsTriggered: 0 }
-      yield* statements.endExpired(orders, at)
-      return { detections: taken, actionsTriggered: yield* statements.orderActions(orders, enforcement) }
+      if (orders.length === 0) return { detections: taken, actionsTriggered: 0, actionsRefused: 0 }
+      const { changed, refused } = yield* place(orders, {
+        at,
+        reason: enforcement.reason,
+        origin: { kind: "rule_run", id: run }
+      })
+      return { detections: taken, actionsTriggered: changed.length, actionsRefused: refused.length }
     })
 
     const write = Effect.fnUntraced(function*(run: RuleRun) {

@@ -1,11 +1,8 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { DateTime, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { RuleId } from "../../schema/AutomationRule.ts"
-import { RuleRun, RunId } from "../../schema/RuleRun.ts"
-import { verdictOf } from "../../schema/RuleRun.ts"
+import { RuleRun, RunId, verdictOf } from "../../schema/RuleRun.ts"
 import { EventSeverity } from "../../schema/ServiceEvent.ts"
-import type { ActionOrder } from "../../services/ActionOrders.ts"
-import type { Enforcement } from "../../services/RuleLedger.ts"
 import { Timestamp } from "./sql.ts"
 
 const times = {
@@ -33,8 +30,6 @@ const Claim = Schema.Struct({
 })
 
 const Label = Schema.Struct({ id: RuleId, name: Schema.String, severity: EventSeverity })
-
-const isoOrNull = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
 
 /**
  * The statements of the ledger. All lock rows in the order of client, type and tag, so that runs of any rules can
@@ -97,46 +92,6 @@ export const ledgerStatements = Effect.gen(function*() {
       ))`
   })
 
-  const endExpired = (orders: ReadonlyArray<ActionOrder>, at: DateTime.Utc) =>
-    sql`WITH due AS (
-        SELECT held.id FROM actions held JOIN unnest(
-          ${orders.map(({ client }) => client)}::text[],
-          ${orders.map(({ type }) => type)}::text[],
-          ${orders.map(({ tag }) => tag ?? "")}::text[]
-        ) AS wanted (client, type, tag) USING (client, type, tag)
-        WHERE held.status = 'active' AND held.expires_at <= ${DateTime.toDateUtc(at)}
-        ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
-      )
-      UPDATE actions SET status = 'expired', ended_at = expires_at FROM due WHERE actions.id = due.id`
-
-  const decodeTriggered = Schema.decodeUnknown(Schema.Tuple(Schema.Struct({ triggered: Schema.Int })))
-  const orderActions = (orders: ReadonlyArray<ActionOrder>, { at, reason, run }: Enforcement) =>
-    sql`WITH triggered AS (
-        INSERT INTO actions AS held (
-          id, type, tag, client, client_mac, status, reason, origin_kind, origin_id, created_at, expires_at
-        )
-        SELECT id, type, tag, client, client_mac, 'active', ${reason}, 'rule_run', ${run},
-          ${DateTime.toDateUtc(at)}::timestamptz, expires_at
-        FROM unnest(
-          ${orders.map(({ id }) => id)}::uuid[],
-          ${orders.map(({ type }) => type)}::text[],
-          ${orders.map(({ tag }) => tag ?? "")}::text[],
-          ${orders.map(({ client }) => client)}::text[],
-          ${orders.map(({ client_mac }) => client_mac)}::text[],
-          ${orders.map(({ expires_at }) => isoOrNull(expires_at))}::timestamptz[]
-        ) AS wanted (id, type, tag, client, client_mac, expires_at)
-        ORDER BY client COLLATE "C", type COLLATE "C", tag COLLATE "C"
-        ON CONFLICT (client, type, tag) WHERE status = 'active'
-        DO UPDATE SET expires_at = excluded.expires_at, synced_at = NULL
-        WHERE held.expires_at IS NOT NULL
-          AND (excluded.expires_at IS NULL OR excluded.expires_at > held.expires_at)
-        RETURNING 1
-      )
-      SELECT count(*) AS triggered FROM triggered`.pipe(
-      Effect.flatMap(decodeTriggered),
-      Effect.map(([{ triggered }]) => triggered)
-    )
-
   const insertRun = SqlSchema.void({
     Request: NewRunRow,
     execute: (row) => sql`INSERT INTO automation_runs ${sql.insert(row)}`
@@ -147,5 +102,5 @@ export const ledgerStatements = Effect.gen(function*() {
     sql`UPDATE automation_due_windows SET verdict = ${verdictOf(status)}, reason = ${error}, owner = NULL,
       lease_until = NULL WHERE run_id = ${id} AND verdict = 'running' RETURNING 1`
 
-  return { settle, lockRule, labelOf, inCooldown, claim, forgetCooldowns, endExpired, orderActions, insertRun }
+  return { settle, lockRule, labelOf, inCooldown, claim, forgetCooldowns, insertRun }
 })

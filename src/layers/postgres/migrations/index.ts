@@ -9,8 +9,11 @@ import access from "./0007_access.ts"
 import audit from "./0008_audit.ts"
 import dueWindows from "./0009_due_windows.ts"
 import alarms from "./0010_alarms.ts"
-import serviceEvents from "./0011_service_events.ts"
-import notifications from "./0012_notifications.ts"
+import enforcement from "./0011_enforcement.ts"
+import bulkJobs from "./0012_bulk_jobs.ts"
+import serviceEvents from "./0013_service_events.ts"
+import notifications from "./0014_notifications.ts"
+import jobEvents from "./0015_job_events.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -24,6 +27,9 @@ export const migrations = Migrator.fromRecord({
   "0008_audit": audit,
   "0009_due_windows": dueWindows,
   "0010_alarms": alarms,
-  "0011_service_events": serviceEvents,
-  "0012_notifications": notifications
+  "0011_enforcement": enforcement,
+  "0012_bulk_jobs": bulkJobs,
+  "0013_service_events": serviceEvents,
+  "0014_notifications": notifications,
+  "0015_job_events": jobEvents
 })

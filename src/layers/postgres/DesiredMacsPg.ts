@@ -1,0 +1,93 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { PgClient } from "@effect/sql-pg"
+import { DateTime, Effect, Layer, Schema, Stream } from "effect"
+import { ActionId } from "../../schema/Action.ts"
+import { ActionLimits } from "../../services/ActionLimits.ts"
+import { DesiredMacs, type UnsyncedAction } from "../../services/DesiredMacs.ts"
+import { Timestamp } from "./sql.ts"
+
+const Unsynced = Schema.Struct({ id: ActionId, client_mac: Schema.String, version: Schema.String })
+const Sets = Schema.Struct({
+  type: Schema.Literal("block", "quarantine"),
+  macs: Schema.Array(Schema.String),
+  deadlines: Schema.Array(Schema.Number)
+})
+
+const never = -1
+const deadlinesOf = (sets: typeof Sets.Type | undefined) =>
+  new Map((sets?.macs ?? []).map((mac, index) => {
+    const deadline = sets!.deadlines[index]!
+    return [mac, deadline === never ? Infinity : deadline]
+  }))
+
+export const DesiredMacsPg = Layer.effect(
+  DesiredMacs,
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const pg = yield* PgClient.PgClient
+    const limits = yield* ActionLimits
+    const decodeSets = Schema.decodeUnknown(Schema.Array(Sets))
+
+    const selectUnsynced = SqlSchema.findAll({
+      Request: Schema.Void,
+      Result: Unsynced,
+      execute: () =>
+        sql`SELECT id, client_mac, xmin::text AS version FROM actions WHERE synced_at IS NULL AND type <> 'tag'
+          ORDER BY client_mac`
+    })
+    const selectDue = SqlSchema.findAll({
+      Request: Schema.Struct({ at: Timestamp, only: Schema.NullOr(Schema.String), limit: Schema.Int }),
+      Result: Schema.Struct({ ...Unsynced.fields, client_mac: Schema.NullOr(Schema.String) }),
+      execute: ({ at, limit, only }) =>
+        sql`SELECT id, client_mac, xmin::text AS version FROM actions
+          WHERE status = 'active' AND expires_at <= ${at} AND (${only}::text IS NULL OR type = ${only})
+          ORDER BY expires_at LIMIT ${limit}`
+    })
+    const update = (actions: ReadonlyArray<UnsyncedAction>) =>
+      sql`unnest(
+        ${actions.map(({ id }) => id)}::uuid[], ${actions.map(({ version }) => version)}::text[]
+      ) AS seen (id, version)`
+    const countOf = Effect.map((rows: ReadonlyArray<unknown>) => rows.length)
+
+    return DesiredMacs.of({
+      desired: (at, macs) => {
+        const now = DateTime.toDateUtc(at)
+        const inForce = sql`status = 'active' AND (expires_at IS NULL OR expires_at > ${now})`
+        return sql`SELECT type, array_agg(client_mac) AS macs,
+            array_agg(coalesce(extract(epoch FROM expires_at)::float8 * 1000, ${never})) AS deadlines
+          FROM actions WHERE type IN ('block', 'quarantine') AND ${inForce}
+            ${macs === undefined ? sql`` : sql`AND client_mac = ANY (${macs}::text[])`}
+            AND client_mac <> ALL (${[...limits.protectedMacs]}::text[])
+            AND client_mac NOT IN (SELECT mac FROM protected_macs)
+            AND client_mac NOT IN (
+              SELECT client_mac FROM actions WHERE type = 'allow' AND ${inForce} AND client_mac IS NOT NULL
+            )
+          GROUP BY type`.pipe(
+          Effect.flatMap(decodeSets),
+          Effect.orDie,
+          Effect.map((rows) => ({
+            blocked_macs: deadlinesOf(rows.find(({ type }) => type === "block")),
+            quarantined_macs: deadlinesOf(rows.find(({ type }) => type === "quarantine"))
+          })),
+          Effect.withSpan("DesiredMacs.desired")
+        )
+      },
+      unsynced: Effect.orDie(selectUnsynced()),
+      markSynced: (actions, at) =>
+        Effect.orDie(sql`UPDATE actions SET synced_at = ${DateTime.toDateUtc(at)} FROM ${update(actions)}
+          WHERE actions.id = seen.id AND actions.xmin::text = seen.version`),
+      due: (at, kind, limit) =>
+        Effect.orDie(selectDue({ at, only: kind === "any" ? null : kind, limit })).pipe(
+          Effect.map((rows) => rows.map((row) => ({ ...row, client_mac: row.client_mac ?? "" })))
+        ),
+      markExpired: (actions, at) =>
+        sql`UPDATE actions SET status = 'expired', ended_at = expires_at, synced_at = ${DateTime.toDateUtc(at)}
+          FROM ${update(actions)} WHERE actions.id = seen.id AND actions.xmin::text = seen.version
+            AND status = 'active' RETURNING 1`.pipe(countOf, Effect.orDie),
+      changes: pg.listen("enforcement").pipe(
+        Stream.map((payload) => payload === "all" ? "all" as const : "actions" as const),
+        Stream.catchAll(() => Stream.empty)
+      )
+    })
+  })
+)

@@ -1,0 +1,174 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { DateTime, Duration, Effect, Schema } from "effect"
+import { type ActionId, ActionSpec } from "../../schema/Action.ts"
+import { BulkCriteria } from "../../schema/BulkCriteria.ts"
+import { BulkItem, BulkJob, type JobId } from "../../schema/BulkJob.ts"
+import { type ActionOrder, keyOfOrder } from "../../services/ActionOrders.ts"
+import { stateAfter } from "../../services/BulkJobs.ts"
+import { orderStatements } from "./orderSql.ts"
+import { Timestamp } from "./sql.ts"
+
+const times = {
+  scheduled_at: Schema.NullOr(Timestamp),
+  created_at: Timestamp,
+  started_at: Schema.NullOr(Timestamp),
+  finished_at: Schema.NullOr(Timestamp)
+}
+
+/** A job as the columns hold it. */
+export const JobRow = Schema.Struct({ ...BulkJob.fields, ...times, refused: Schema.Int })
+export type JobRow = typeof JobRow.Type
+
+/** As `JobRow`, to be written: objects as JSON. */
+export const NewJobRow = Schema.Struct({
+  ...JobRow.fields,
+  action: Schema.parseJson(ActionSpec),
+  criteria: Schema.parseJson(BulkCriteria)
+})
+
+const ItemRow = Schema.Struct({
+  ...BulkItem.fields,
+  before_expires_at: Schema.NullOr(Timestamp),
+  after_expires_at: Schema.NullOr(Timestamp)
+})
+type ItemRow = typeof ItemRow.Type
+
+interface Outcome extends Pick<ItemRow, "position" | "detail" | "action_id"> {
+  readonly status: "succeeded" | "skipped" | "failed"
+  readonly before: DateTime.Utc | null
+  readonly after: DateTime.Utc | null
+}
+
+const iso = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
+
+/** The statements of a step; all run in the transaction that has locked the running job. */
+export const jobStatements = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const { place } = yield* orderStatements
+
+  const lockRunning = SqlSchema.findOne({
+    Request: Schema.String,
+    Result: JobRow,
+    execute: (id) => sql`SELECT * FROM bulk_jobs WHERE id = ${id} AND status = 'running' FOR NO KEY UPDATE`
+  })
+
+  const nextItems = SqlSchema.findAll({
+    Request: Schema.Struct({ id: Schema.String, from: Schema.Int, count: Schema.Int }),
+    Result: ItemRow,
+    execute: ({ count, from, id }) =>
+      sql`SELECT * FROM bulk_job_items WHERE job_id = ${id} AND position >= ${from} AND position < ${from + count}
+        ORDER BY position`
+  })
+
+  const apply = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<ItemRow>, at: DateTime.Utc) {
+    const { duration_minutes, tag, type } = job.action
+    const expires_at = duration_minutes === undefined
+      ? null
+      : DateTime.addDuration(at, Duration.minutes(duration_minutes))
+    const orders = items.map(({ client, client_mac }): ActionOrder => ({
+      id: crypto.randomUUID() as ActionId,
+      type,
+      tag: tag ?? null,
+      client,
+      client_mac,
+      expires_at
+    }))
+    const { changed, held, refused } = yield* place(orders, {
+      at,
+      reason: job.reason,
+      origin: { kind: "bulk_job", id: job.id }
+    })
+    const done = new Set(changed.map(keyOfOrder))
+    const reasons = new Map(refused.map(({ order, reason }) => [keyOfOrder(order), reason]))
+    return items.map(({ position }, index): Outcome => {
+      const order = orders[index]!
+      const key = keyOfOrder(order)
+      const before = held.get(key)
+      const reason = reasons.get(key)
+      if (reason !== undefined) {
+        return { position, status: "skipped", detail: reason, action_id: null, before: null, after: null }
+      }
+      if (!done.has(key)) {
+        return { position, status: "skipped", detail: "in_force", action_id: before!.id, before: null, after: null }
+      }
+      return {
+        position,
+        status: "succeeded",
+        detail: before === undefined ? "created" : "prolonged",
+        action_id: before?.id ?? order.id,
+        before: before?.expires_at ?? null,
+        after: expires_at
+      }
+    })
+  })
+
+  // Only what still is as the job left it: what others changed since is theirs.
+  const restore = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<ItemRow>, at: DateTime.Utc) {
+    const now = DateTime.toDateUtc(at)
+    const restored = yield* sql`WITH due AS (
+        SELECT held.id, was.detail = 'created' AS ends, was.before_expires_at
+        FROM actions held JOIN bulk_job_items was ON was.action_id = held.id
+        WHERE was.job_id = ${job.undo_of} AND was.status = 'succeeded'
+          AND held.id = ANY (${items.map(({ action_id }) => action_id)}::uuid[])
+          AND held.status = 'active' AND (held.expires_at IS NULL OR held.expires_at > ${now})
+          AND held.expires_at IS NOT DISTINCT FROM was.after_expires_at
+        ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
+      )
+      UPDATE actions SET synced_at = NULL,
+        status = CASE WHEN ends THEN 'removed' ELSE status END,
+        ended_at = CASE WHEN ends THEN ${now}::timestamptz END,
+        expires_at = CASE WHEN ends THEN expires_at ELSE before_expires_at END
+      FROM due WHERE actions.id = due.id RETURNING actions.id, due.ends`.pipe(
+      Effect.flatMap(Schema.decodeUnknown(Schema.Array(Schema.Struct({ id: Schema.String, ends: Schema.Boolean }))))
+    )
+    const ends = new Map(restored.map(({ ends, id }) => [id, ends]))
+    return items.map(({ action_id, position }): Outcome => {
+      const ended = ends.get(action_id!)
+      return {
+        position,
+        status: ended === undefined ? "skipped" : "succeeded",
+        detail: ended === undefined ? "changed_since" : ended ? "removed" : "restored",
+        action_id,
+        before: null,
+        after: null
+      }
+    })
+  })
+
+  const log = (id: JobId, outcomes: ReadonlyArray<Outcome>) =>
+    sql`UPDATE bulk_job_items AS item SET status = done.status, detail = done.detail, action_id = done.action_id,
+        before_expires_at = done.before, after_expires_at = done.after
+      FROM unnest(
+        ${outcomes.map(({ position }) => position)}::integer[],
+        ${outcomes.map(({ status }) => status)}::text[],
+        ${outcomes.map(({ detail }) => detail)}::text[],
+        ${outcomes.map(({ action_id }) => action_id)}::uuid[],
+        ${outcomes.map(({ before }) => iso(before))}::timestamptz[],
+        ${outcomes.map(({ after }) => iso(after))}::timestamptz[]
+      ) AS done (position, status, detail, action_id, before, after)
+      WHERE item.job_id = ${id} AND item.position = done.position`
+
+  /** Deals with the next clients of a job that this transaction has locked, and gives whether it runs on. */
+  const advance = Effect.fnUntraced(function*(job: JobRow, at: DateTime.Utc, count: number) {
+    const items = yield* nextItems({ id: job.id, from: job.processed, count })
+    const outcomes = items.length === 0
+      ? []
+      : yield* (job.kind === "undo" ? restore : apply)(job, items, at)
+    if (outcomes.length > 0) yield* log(job.id, outcomes)
+    const tally = (status: Outcome["status"]) => outcomes.filter((outcome) => outcome.status === status).length
+    const refused = outcomes.filter(({ detail }) => detail === "protected" || detail === "hourly_cap").length
+    const after = {
+      total: job.total,
+      processed: job.processed + outcomes.length,
+      failed: job.failed + tally("failed")
+    }
+    const status = stateAfter(after, job.refused + refused)
+    yield* sql`UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed}, failed = ${after.failed},
+      succeeded = succeeded + ${tally("succeeded")}, skipped = skipped + ${tally("skipped")},
+      refused = refused + ${refused}, finished_at = ${status === "running" ? null : DateTime.toDateUtc(at)}
+      WHERE id = ${job.id}`
+    return status === "running"
+  })
+
+  return { lockRunning, advance }
+})

@@ -1,0 +1,117 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { DateTime, Effect, Schema } from "effect"
+import { ActionId, ActionType } from "../../schema/Action.ts"
+import { ActionLimits } from "../../services/ActionLimits.ts"
+import { type ActionOrder, admit, keyOfOrder, prolongs } from "../../services/ActionOrders.ts"
+import type { OrderedBy } from "../../services/Actions.ts"
+import { Timestamp } from "./sql.ts"
+
+/** An action in force, locked by the transaction that reads it. */
+const Held = Schema.Struct({
+  id: ActionId,
+  client: Schema.String,
+  type: ActionType,
+  tag: Schema.String,
+  expires_at: Schema.NullOr(Timestamp)
+})
+export type Held = typeof Held.Type
+
+const Mac = Schema.Struct({ mac: Schema.String })
+
+// Orders are placed by one transaction at a time, so that none of them exceeds the cap together.
+const orderLock = 7_203_641_950
+
+const isoOrNull = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
+
+/** Places orders inside the caller's transaction: the one way in which actions come into force. */
+export const orderStatements = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const limits = yield* ActionLimits
+
+  const wanted = (orders: ReadonlyArray<ActionOrder>) =>
+    sql`unnest(
+      ${orders.map(({ client }) => client)}::text[],
+      ${orders.map(({ type }) => type)}::text[],
+      ${orders.map(({ tag }) => tag ?? "")}::text[]
+    ) AS wanted (client, type, tag)`
+
+  const endExpired = (orders: ReadonlyArray<ActionOrder>, at: DateTime.Utc) =>
+    sql`WITH due AS (
+        SELECT held.id FROM actions held JOIN ${wanted(orders)} USING (client, type, tag)
+        WHERE held.status = 'active' AND held.expires_at <= ${DateTime.toDateUtc(at)}
+        ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
+      )
+      UPDATE actions SET status = 'expired', ended_at = expires_at, synced_at = NULL FROM due WHERE actions.id = due.id`
+
+  const heldBy = SqlSchema.findAll({
+    Request: Schema.Any as Schema.Schema<ReadonlyArray<ActionOrder>>,
+    Result: Held,
+    execute: (orders) =>
+      sql`SELECT held.id, held.client, held.type, held.tag, held.expires_at
+        FROM actions held JOIN ${wanted(orders)} USING (client, type, tag)
+        WHERE held.status = 'active' ORDER BY held.client, held.type, held.tag FOR UPDATE OF held`
+  })
+
+  const protectedAmong = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: Mac,
+    execute: (macs) => sql`SELECT mac FROM protected_macs WHERE mac = ANY (${macs})`
+  })
+
+  const decodeCount = Schema.decodeUnknown(Schema.Tuple(Schema.Struct({ begun: Schema.Int })))
+  const recentBlocks = (at: DateTime.Utc) =>
+    sql`SELECT count(*) AS begun FROM actions
+      WHERE type = 'block' AND created_at > ${DateTime.toDateUtc(at)}::timestamptz - interval '1 hour'`.pipe(
+      Effect.flatMap(decodeCount)
+    )
+
+  const insert = (orders: ReadonlyArray<ActionOrder>, { at, origin, reason }: OrderedBy) =>
+    sql`INSERT INTO actions AS held (
+        id, type, tag, client, client_mac, status, reason, origin_kind, origin_id, created_at, expires_at
+      )
+      SELECT id, type, tag, client, client_mac, 'active', ${reason}, ${origin.kind}, ${origin.id},
+        ${DateTime.toDateUtc(at)}::timestamptz, expires_at
+      FROM unnest(
+        ${orders.map(({ id }) => id)}::uuid[],
+        ${orders.map(({ type }) => type)}::text[],
+        ${orders.map(({ tag }) => tag ?? "")}::text[],
+        ${orders.map(({ client }) => client)}::text[],
+        ${orders.map(({ client_mac }) => client_mac)}::text[],
+        ${orders.map(({ expires_at }) => isoOrNull(expires_at))}::timestamptz[]
+      ) AS wanted (id, type, tag, client, client_mac, expires_at)
+      ORDER BY client COLLATE "C", type COLLATE "C", tag COLLATE "C"
+      ON CONFLICT (client, type, tag) WHERE status = 'active'
+      DO UPDATE SET expires_at = excluded.expires_at, synced_at = NULL`
+
+  const guardFor = Effect.fnUntraced(function*(
+    orders: ReadonlyArray<ActionOrder>,
+    held: ReadonlyMap<string, Held>,
+    at: DateTime.Utc
+  ) {
+    const macs = orders.flatMap(({ client_mac }) => client_mac === null ? [] : [client_mac])
+    const listed = new Set((yield* protectedAmong(macs)).map(({ mac }) => mac))
+    const blocks = orders.some(({ type }) => type === "block")
+    const [{ begun }] = blocks ? yield* recentBlocks(at) : [{ begun: 0 }]
+    return {
+      isProtected: (mac: string) => limits.protectedMacs.has(mac) || listed.has(mac),
+      isBlocked: (client: string) => held.has(keyOfOrder({ client, type: "block", tag: null })),
+      room: limits.blocksPerHour - begun
+    }
+  })
+
+  /** Orders of one kind at most for each client; the transaction must not lock rows of actions before. */
+  const place = Effect.fnUntraced(function*(orders: ReadonlyArray<ActionOrder>, by: OrderedBy) {
+    yield* sql`SELECT pg_advisory_xact_lock(${orderLock}::bigint)`
+    yield* endExpired(orders, by.at)
+    const held = new Map((yield* heldBy(orders)).map((row) => [keyOfOrder(row), row]))
+    const { admitted, refused } = admit(orders, yield* guardFor(orders, held, by.at))
+    const changed = admitted.filter((order) => {
+      const current = held.get(keyOfOrder(order))
+      return current === undefined || prolongs(current.expires_at, order.expires_at)
+    })
+    if (changed.length > 0) yield* insert(changed, by)
+    return { changed, held, refused }
+  })
+
+  return { place }
+})
