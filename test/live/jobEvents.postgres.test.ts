@@ -16,9 +16,6 @@ describe("events of jobs and actions", () => {
     it.effect("are what the catalogue says, one for each turn", () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
-        yield* sql`ALTER TABLE bulk_jobs DISABLE TRIGGER USER`
-        yield* sql`ALTER TABLE bulk_jobs ENABLE TRIGGER bulk_jobs_made`
-        yield* sql`ALTER TABLE bulk_jobs ENABLE TRIGGER bulk_jobs_turned`
         const [user] = yield* sql<{ readonly id: number }>`INSERT INTO users (username, role, password_hash)
           VALUES ('jobs', 'operator', 'hash') RETURNING id`
         const job = randomUUID()
