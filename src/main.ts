@@ -11,6 +11,7 @@ import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
 import { AlarmRelaySingleton } from "./layers/cluster/AlarmRelay.ts"
 import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
+import { DiskWatch } from "./layers/cluster/DiskWatch.ts"
 import { NotificationSingletons } from "./layers/cluster/NotificationSingletons.ts"
 import { SchedulerSingleton } from "./layers/cluster/SchedulerSingleton.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
@@ -146,7 +147,8 @@ const SingletonsLive = Layer.mergeAll(
   AlarmRelaySingleton,
   EnforcementLoop,
   BulkWorker,
-  NotificationSingletons
+  NotificationSingletons,
+  DiskWatch
 )
 
 /**
