@@ -29,10 +29,10 @@ export default Effect.gen(function*() {
     END $$
   `
   yield* sql`
-    CREATE TRIGGER bulk_jobs_made AFTER INSERT ON bulk_jobs FOR EACH ROW EXECUTE FUNCTION bulk_job_event()
+    CREATE TRIGGER bulk_jobs_made_event AFTER INSERT ON bulk_jobs FOR EACH ROW EXECUTE FUNCTION bulk_job_event()
   `
   yield* sql`
-    CREATE TRIGGER bulk_jobs_turned AFTER UPDATE ON bulk_jobs FOR EACH ROW
+    CREATE TRIGGER bulk_jobs_turned_event AFTER UPDATE ON bulk_jobs FOR EACH ROW
       WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION bulk_job_event()
   `
   yield* sql`
@@ -44,7 +44,7 @@ export default Effect.gen(function*() {
     END $$
   `
   yield* sql`
-    CREATE TRIGGER actions_expired AFTER UPDATE ON actions FOR EACH ROW
+    CREATE TRIGGER actions_expired_event AFTER UPDATE ON actions FOR EACH ROW
       WHEN (OLD.status <> 'expired' AND NEW.status = 'expired') EXECUTE FUNCTION action_expired_event()
   `
 })
