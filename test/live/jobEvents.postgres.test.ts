@@ -16,8 +16,8 @@ describe("events of jobs and actions", () => {
     it.effect("are what the catalogue says, one for each turn", () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
-        const [user] = yield* sql<{ readonly id: number }>`INSERT INTO users (username, role, password_hash)
-          VALUES ('jobs', 'operator', 'hash') RETURNING id`
+        const [user] = yield* sql<{ readonly id: number }>`INSERT INTO users (username, role, password_hash, created_at)
+          VALUES ('jobs', 'operator', 'hash', now()) RETURNING id`
         const job = randomUUID()
         yield* sql`INSERT INTO bulk_jobs ${
           sql.insert({

@@ -30,6 +30,26 @@ describe("events in Postgres", () => {
         assert.strictEqual((yield* events.list({ limit: 1, subject: "gone/1" })).total, 0)
       }))
 
+    it.effect("are in the order of their transactions also where the numbers of those get longer", () =>
+      Effect.gen(function*() {
+        const [events, sql] = [yield* ServiceEvents, yield* SqlClient.SqlClient]
+        const begin = yield* events.end
+        const subjects = ["x/9", "x/10", "x/99", "x/100"]
+        for (const [index, subject] of subjects.entries()) {
+          yield* events.publish([draft(subject)])
+          yield* sql`UPDATE service_events SET xid = ${String([9, 10, 99, 100][index])}::xid8
+            WHERE event ->> 'subject' = ${subject}`
+        }
+        const read = yield* events.read(undefined, 4)
+        assert.deepStrictEqual(read.map(({ event }) => event.subject), subjects)
+        assert.deepStrictEqual((yield* events.read(read[1]!.position, 2)).map(({ event }) => event.subject), [
+          "x/99",
+          "x/100"
+        ])
+        yield* sql`DELETE FROM service_events WHERE event ->> 'subject' LIKE 'x/%'`
+        assert.strictEqual(yield* events.end, begin)
+      }))
+
     it.effect("of transactions that overlap are read once each, whichever commits first", () =>
       Effect.gen(function*() {
         const [events, sql] = [yield* ServiceEvents, yield* SqlClient.SqlClient]

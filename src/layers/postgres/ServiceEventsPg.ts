@@ -59,14 +59,15 @@ export const ServiceEventsPg = Layer.effect(
       }, Effect.orDie),
       list: (query) =>
         Effect.map(page(where(query), query), (found) => ({ ...found, items: found.items.map(({ event }) => event) })),
+      // The order names the table: `xid` alone would be the text that is selected, and 999 comes after 1000 as text.
       read: Effect.fn("ServiceEvents.read")(function*(after, limit) {
         const [xid, seq] = placeOf(after)
         const rows = yield* sql`SELECT xid::text, seq, event FROM service_events
           WHERE (xid, seq) > (${xid}::xid8, ${seq}::bigint) AND ${settled}
-          ORDER BY xid, seq LIMIT ${limit}`.pipe(Effect.flatMap(decodePlaced))
+          ORDER BY service_events.xid, seq LIMIT ${limit}`.pipe(Effect.flatMap(decodePlaced))
         return rows.map((row) => ({ position: positionAt(row), event: row.event }))
       }, Effect.orDie),
-      end: sql`SELECT xid::text, seq FROM service_events WHERE ${settled} ORDER BY xid DESC, seq DESC LIMIT 1`.pipe(
+      end: sql`SELECT xid::text, seq FROM service_events WHERE ${settled} ORDER BY service_events.xid DESC, seq DESC LIMIT 1`.pipe(
         Effect.flatMap(decodePlace),
         Effect.map(([row]) => row && positionAt(row)),
         Effect.orDie
