@@ -58,6 +58,20 @@ const polishHeaders = (operation: Json, endpoint: Endpoint) => {
   }
 }
 
+const anyObject = "/schemas/%7B%7D"
+
+/** Schemas that stand at several places have no id of their own, and a body of any fields is an object. */
+const polishSchemas = (value: unknown): void => {
+  if (typeof value !== "object" || value === null) return
+  const schema = value as Json
+  if (schema["$id"] === anyObject) {
+    delete schema["anyOf"]
+    schema["type"] = "object"
+  }
+  if (typeof schema["$id"] === "string") delete schema["$id"]
+  Object.values(schema).forEach(polishSchemas)
+}
+
 /** Makes the generated document tell the truth about errors, absent bodies and permissions. */
 export const polish = (spec: Json, endpoints: ReadonlyArray<Endpoint>): Json => {
   const known = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
@@ -70,6 +84,7 @@ export const polish = (spec: Json, endpoints: ReadonlyArray<Endpoint>): Json => 
       if (endpoint?.body === "optional") operation["requestBody"].required = false
     }
   }
+  polishSchemas(spec)
   delete spec["components"].schemas["HttpApiDecodeError"]
   delete spec["components"].schemas["Issue"]
   delete spec["components"].schemas["PropertyKey"]

@@ -28,7 +28,7 @@ const refuse = (url: string): { readonly problem: AnyProblem; readonly headers: 
     }
 }
 
-/** The request as the handlers are to see it: its body read where the operation decodes one. */
+/** The request as the handlers are to see it: with a JSON body where the operation decodes one. */
 const prepare = (operation: Endpoint, request: HttpServerRequest.HttpServerRequest) => {
   switch (operation.body) {
     case "none":
@@ -36,7 +36,7 @@ const prepare = (operation: Endpoint, request: HttpServerRequest.HttpServerReque
     case "stream":
       return Effect.as(checkMediaType(operation, request), request)
     default:
-      return withJsonBody(operation, request)
+      return Effect.succeed(withJsonBody(operation, request))
   }
 }
 

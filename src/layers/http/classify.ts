@@ -40,6 +40,8 @@ export const classify = (cause: Cause.Cause<unknown>): Option.Option<AnyProblem>
   const failure = Cause.failureOption(cause)
   if (Option.isSome(failure) && isProblem(failure.value)) return Option.some(failure.value)
   const error = Cause.squash(cause)
+  // The stock decoder dies of a body that can't be read.
+  if (isProblem(error)) return Option.some(error)
   if (error instanceof HttpApiError.HttpApiDecodeError) return Option.some(fromDecode(error))
   if (error instanceof HttpServerError.RouteNotFound) {
     return Option.some(new NotFound({ detail: "Nothing is served at this path" }))

@@ -1,5 +1,5 @@
 import { type HttpServerError, HttpServerRequest } from "@effect/platform"
-import { Effect, Stream } from "effect"
+import { Effect, type Exit, Stream } from "effect"
 import type { Endpoint } from "../../api/endpoints.ts"
 import { InvalidRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from "../../api/problems.ts"
 import { discardBody, requestOctets } from "./requestOctets.ts"
@@ -53,7 +53,9 @@ const parse = (bytes: Uint8Array): Effect.Effect<unknown, InvalidRequest> =>
       return Effect.fail(invalid("Expected UTF-8"))
     }
     try {
-      return Effect.succeed(JSON.parse(text) as unknown)
+      const value = JSON.parse(text) as unknown
+      const isObject = typeof value === "object" && value !== null && !Array.isArray(value)
+      return isObject ? Effect.succeed(value) : Effect.fail(invalid("Expected a JSON object"))
     } catch (error) {
       return Effect.fail(invalid(`Expected JSON; it is malformed${placeOf(error)}`))
     }
@@ -97,23 +99,13 @@ export const checkMediaType = (
 export const hasBody = (request: HttpServerRequest.HttpServerRequest): boolean =>
   request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0
 
-/**
- * The request with its JSON body read, bounded and parsed, as the handlers' decoder then finds it. An absent body is
- * `{}` where the operation takes none; multipart, forms and texts, which the stock decoder would take for JSON
- * payloads, are refused here.
- */
-export const withJsonBody = (
+const read = (
   operation: Endpoint,
   request: HttpServerRequest.HttpServerRequest
-): Effect.Effect<HttpServerRequest.HttpServerRequest, BodyProblem | HttpServerError.RequestError> => {
-  const provide = (value: unknown) =>
-    Object.create(request, {
-      json: { value: Effect.succeed(value) },
-      headers: { value: { ...request.headers, "content-type": "application/json" } }
-    }) as HttpServerRequest.HttpServerRequest
+): Effect.Effect<unknown, BodyProblem | HttpServerError.RequestError> => {
   if (!hasBody(request)) {
     return operation.body === "optional"
-      ? Effect.succeed(provide({}))
+      ? Effect.succeed({})
       : Effect.fail(invalid("Expected a JSON body; there is none"))
   }
   const bytesMax = operation.bodyBytesMax ?? bodyLimits.bytes
@@ -126,7 +118,25 @@ export const withJsonBody = (
       duration: bodyLimits.arrival,
       onTimeout: () => new RequestTimeout({ detail: `The body did not arrive within ${bodyLimits.arrival}` })
     }),
-    Effect.flatMap(parse),
-    Effect.map(provide)
+    Effect.flatMap(parse)
   )
+}
+
+/**
+ * The request with a JSON body that is read, bounded and parsed once, when the handlers' decoder asks for it: after the
+ * caller is known. An absent body is `{}` where the operation takes none; multipart, forms and texts, which the stock
+ * decoder would take for JSON payloads, are refused here.
+ */
+export const withJsonBody = (
+  operation: Endpoint,
+  request: HttpServerRequest.HttpServerRequest
+): HttpServerRequest.HttpServerRequest => {
+  let known: Exit.Exit<unknown, BodyProblem | HttpServerError.RequestError> | undefined
+  const json = Effect.suspend(() =>
+    known ?? Effect.onExit(read(operation, request), (exit) => Effect.sync(() => void (known = exit)))
+  )
+  return Object.create(request, {
+    json: { value: json },
+    headers: { value: { ...request.headers, "content-type": "application/json" } }
+  }) as HttpServerRequest.HttpServerRequest
 }

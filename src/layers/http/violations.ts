@@ -4,6 +4,9 @@ import type { Violation } from "../../api/problems.ts"
 /** Most violations that one answer lists. */
 const violationsMax = 200
 
+/** Most unknown fields that one answer names: their names are the caller's own words. */
+const unknownMax = 10
+
 /** Longest message of a violation, in UTF-16 units. */
 const messageMax = 300
 
@@ -52,10 +55,12 @@ export const violationsOf = (
   issues: ReadonlyArray<ArrayFormatterIssue>
 ): ReadonlyArray<Violation> => {
   const places = new Map<string, Array<string>>()
+  let unknown = 0
   for (const issue of issues) {
     const pointer = pointerOf(issue.path)
     const message = withoutActual(issue.message)
     const known = places.get(pointer)
+    if (known === undefined && message.startsWith("Unknown field") && unknown++ >= unknownMax) continue
     if (known !== undefined) known.push(message)
     else if (places.size < violationsMax) places.set(pointer, [message])
   }
