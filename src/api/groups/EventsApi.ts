@@ -2,13 +2,14 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/p
 import { Schema } from "effect"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { EventSeverity, EventTypeName, ServiceEvent } from "../../schema/ServiceEvent.ts"
+import { StorableTime } from "../../schema/StorableTime.ts"
 import { Authentication } from "../Auth.ts"
 import { query, requires } from "../Contract.ts"
 
 const asked = {
   type: Schema.optional(EventTypeName),
   min_severity: Schema.optional(EventSeverity),
-  subject: Schema.optional(Schema.String.pipe(Schema.maxLength(300)))
+  subject: Schema.optional(Schema.String.pipe(Schema.pattern(/^[^\p{C}]{1,300}$/u)))
 }
 
 export class EventsApi extends HttpApiGroup.make("events")
@@ -17,8 +18,8 @@ export class EventsApi extends HttpApiGroup.make("events")
       .setUrlParams(query({
         ...PageQuery,
         ...asked,
-        start: Schema.optional(Schema.DateTimeUtc),
-        end: Schema.optional(Schema.DateTimeUtc)
+        start: Schema.optional(StorableTime),
+        end: Schema.optional(StorableTime)
       }))
       .addSuccess(PageOf(ServiceEvent))
       .annotate(OpenApi.Summary, "List what happened in the service")
