@@ -11,6 +11,8 @@ import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
 import { AlarmRelaySingleton } from "./layers/cluster/AlarmRelay.ts"
 import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
+import { DiskWatch } from "./layers/cluster/DiskWatch.ts"
+import { NotificationSingletons } from "./layers/cluster/NotificationSingletons.ts"
 import { SchedulerSingleton } from "./layers/cluster/SchedulerSingleton.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnforcementLoop } from "./layers/EnforcementLoop.ts"
@@ -26,6 +28,7 @@ import { EnforcerNft } from "./layers/nft/EnforcerNft.ts"
 import { FirewallUpkeep } from "./layers/nft/FirewallUpkeep.ts"
 import { GuardProcess } from "./layers/nft/GuardProcess.ts"
 import { NftCommand } from "./layers/nft/NftCommand.ts"
+import { LogPipelineTransportNode } from "./layers/notify/LogPipelineTransportNode.ts"
 import { PasswordsArgon2 } from "./layers/PasswordsArgon2.ts"
 import { ActionsPg } from "./layers/postgres/ActionsPg.ts"
 import { AlarmsPg } from "./layers/postgres/AlarmsPg.ts"
@@ -42,23 +45,27 @@ import { FeedbackBoxPg } from "./layers/postgres/FeedbackBoxPg.ts"
 import { FirewallConfigsPg } from "./layers/postgres/FirewallConfigsPg.ts"
 import { IdempotencyKeysPg } from "./layers/postgres/IdempotencyKeysPg.ts"
 import { IpRestrictionsPg } from "./layers/postgres/IpRestrictionsPg.ts"
+import { LogPipelineChannelPg } from "./layers/postgres/LogPipelineChannelPg.ts"
 import { MfaChallengesPg } from "./layers/postgres/MfaChallengesPg.ts"
 import { MfaFactorsPg } from "./layers/postgres/MfaFactorsPg.ts"
+import { NotificationRulesPg, SilencesPg } from "./layers/postgres/NotificationRulesPg.ts"
+import { OutboxPg } from "./layers/postgres/OutboxPg.ts"
 import { PreferencesPg } from "./layers/postgres/PreferencesPg.ts"
 import { ProtectedMacsPg } from "./layers/postgres/ProtectedMacsPg.ts"
 import { RequestCountsPg } from "./layers/postgres/RequestCountsPg.ts"
 import { RuleLedgerPg } from "./layers/postgres/RuleLedgerPg.ts"
 import { RuleTargetsPg } from "./layers/postgres/RuleTargetsPg.ts"
+import { ServiceEventsPg } from "./layers/postgres/ServiceEventsPg.ts"
 import { SessionsPg } from "./layers/postgres/SessionsPg.ts"
 import { SignInAttemptsPg } from "./layers/postgres/SignInAttemptsPg.ts"
 import { UnitOfWorkPg } from "./layers/postgres/UnitOfWorkPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
 import { ReadinessLive } from "./layers/ReadinessLive.ts"
 import { SecretsAesGcm } from "./layers/SecretsAesGcm.ts"
+import { SignInEventsPublished } from "./layers/SignInEventsPublished.ts"
 import { SignInLimitsConfig } from "./layers/SignInLimitsConfig.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
-import { SignInEventsLog } from "./layers/telemetry/SignInEventsLog.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
 import { BulkActionsLive } from "./services/BulkActions.ts"
 import { FirewallIngestLive } from "./services/FirewallEvents.ts"
@@ -69,6 +76,9 @@ import { IpGuardLive } from "./services/IpGuard.ts"
 import { LiveEventsLive } from "./services/LiveEvents.ts"
 import { LiveWakeLive } from "./services/LiveWake.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
+import { LogPipelineLive } from "./services/LogPipeline.ts"
+import { DispatcherLive } from "./services/notify/Dispatcher.ts"
+import { SenderLive } from "./services/notify/Sender.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
 import { TrafficSamplerLive } from "./services/TrafficSampler.ts"
 
@@ -100,6 +110,12 @@ const StoresLive = Layer.mergeAll(
   BatchNumbersPg,
   BatchLedgerPg,
   DhcpFiltersPg,
+  ServiceEventsPg,
+  NotificationRulesPg,
+  SilencesPg,
+  OutboxPg,
+  LogPipelineChannelPg,
+  Layer.provide(SignInEventsPublished, ServiceEventsPg),
   DhcpEventsClickHouse,
   DetectionsClickHouse,
   FirewallEventsClickHouse,
@@ -119,6 +135,7 @@ const RulesLive = Layer.mergeAll(
   FirewallIngestLive,
   MetricsAnswersLive,
   TrafficSamplerLive,
+  Layer.provideMerge(Layer.merge(DispatcherLive, SenderLive), LogPipelineLive),
   FirstAdminLive,
   AuditSealerLive
 ).pipe(Layer.provideMerge(IpGuardLive))
@@ -129,13 +146,20 @@ const ToolsLive = Layer.mergeAll(
   HttpMetricsProm,
   DrainingLive,
   SecretsAesGcm,
-  SignInEventsLog,
+  LogPipelineTransportNode,
   ClientAddressLive,
   LiveWakeLive
 )
 
 /** What runs by itself, on one of all nodes each. */
-const SingletonsLive = Layer.mergeAll(SchedulerSingleton, AlarmRelaySingleton, EnforcementLoop, BulkWorker)
+const SingletonsLive = Layer.mergeAll(
+  SchedulerSingleton,
+  AlarmRelaySingleton,
+  EnforcementLoop,
+  BulkWorker,
+  NotificationSingletons,
+  DiskWatch
+)
 
 /**
  * The whole server. What is provided first is built last and closed first: streams end, then the listener drains what

@@ -10,10 +10,12 @@ import { AutomationApi } from "./groups/AutomationApi.ts"
 import { BulkApi } from "./groups/BulkApi.ts"
 import { DhcpEventsApi } from "./groups/DhcpEventsApi.ts"
 import { DhcpFiltersApi } from "./groups/DhcpFiltersApi.ts"
+import { EventsApi } from "./groups/EventsApi.ts"
 import { FirewallApi } from "./groups/FirewallApi.ts"
 import { FirewallEventsApi } from "./groups/FirewallEventsApi.ts"
 import { IpRestrictionsApi } from "./groups/IpRestrictionsApi.ts"
 import { MetricsApi } from "./groups/MetricsApi.ts"
+import { NotificationsApi } from "./groups/NotificationsApi.ts"
 import { RetentionApi } from "./groups/RetentionApi.ts"
 import { HealthApi, OperationsApi } from "./groups/SystemApi.ts"
 import { FeedbackApi, UserApi } from "./groups/UserApi.ts"
@@ -31,6 +33,8 @@ const groups = HttpApi.make("netops")
   .add(AlarmsApi)
   .add(BulkApi)
   .add(ActionsApi)
+  .add(EventsApi)
+  .add(NotificationsApi)
   .add(FirewallEventsApi)
   .add(MetricsApi)
   .add(RetentionApi)

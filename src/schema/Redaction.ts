@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 
 const secretKeys =
   /pass(?:word|phrase|wd)|secret|token|otp|recovery|credential|api_?key|private_?key|authorization|cookie/i
-const secretKeysWhole = /^(?:code|auth|pin|key|headers)$/i
+const secretKeysWhole = /^(?:code|auth|pin|key|key_file|key_pass|headers)$/i
 
 /** What stands in place of a secret. */
 export const redacted = "[redacted]"

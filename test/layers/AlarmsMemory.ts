@@ -1,9 +1,12 @@
 import { DateTime, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import type { Alarm, AlarmId } from "../../src/schema/Alarm.ts"
+import { alarmEvents } from "../../src/services/alarmEvents.ts"
 import { acknowledge, type AlarmChange, observe, recentSince, resolve } from "../../src/services/AlarmRules.ts"
 import { AlarmMissing, type AlarmQuery, AlarmResolved, Alarms } from "../../src/services/Alarms.ts"
+import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
+import { ServiceEventsMemory } from "./ServiceEventsMemory.ts"
 
 const asks = ({ client, end, rule_id, severity, start, status }: AlarmQuery) => (alarm: Alarm) =>
   (status === undefined || alarm.status === status) && (rule_id === undefined || alarm.rule_id === rule_id) &&
@@ -13,12 +16,12 @@ const asks = ({ client, end, rule_id, severity, start, status }: AlarmQuery) => 
 
 export const AlarmsMemory = Layer.effect(
   Alarms,
-  Effect.map(AutomationState, ({ alarms, rules, transitions }) => {
+  Effect.map(Effect.all([AutomationState, ServiceEvents]), ([{ alarms, rules, transitions }, events]) => {
     let batch = 0
     const write = (change: AlarmChange) => {
       for (const alarm of change.alarms) alarms.set(alarm.id, alarm)
       transitions.push(...change.transitions)
-      return change.alarms[0]!
+      return Effect.as(events.publish(alarmEvents(change)), change.alarms[0]!)
     }
     const find = (id: AlarmId) =>
       Effect.suspend(() => {
@@ -33,27 +36,30 @@ export const AlarmsMemory = Layer.effect(
           newestOf([...alarms.values()].filter(asks(query)), query, ({ id, opened_at }) => ({ at: opened_at, id }))
         ),
       observe: (observation) =>
-        Effect.sync(() => {
+        Effect.suspend(() => {
           const { rule } = observation
-          if (!rules.has(rule.id)) return
+          if (!rules.has(rule.id)) return Effect.void
           const recent = recentSince(observation)
           const known = [...alarms.values()].filter(({ resolved_at, rule_id }) =>
             rule_id === rule.id && (resolved_at === null || DateTime.greaterThan(resolved_at, recent))
           )
-          write(observe(known, observation, randomUUID))
+          return Effect.asVoid(write(observe(known, observation, randomUUID)))
         }),
       acknowledge: (id, move) =>
         Effect.flatMap(find(id), (alarm): Effect.Effect<Alarm, AlarmResolved> =>
           alarm.status === "resolved"
             ? Effect.fail(new AlarmResolved({ id }))
-            : Effect.succeed(write(acknowledge(alarm, move, randomUUID)))),
+            : write(acknowledge(alarm, move, randomUUID))),
       resolve: (id, move) =>
-        Effect.map(find(id), (alarm) => alarm.status === "resolved" ? alarm : write(resolve(alarm, move, randomUUID))),
+        Effect.flatMap(
+          find(id),
+          (alarm) => alarm.status === "resolved" ? Effect.succeed(alarm) : write(resolve(alarm, move, randomUUID))
+        ),
       resolveOrphans: (at) =>
-        Effect.sync(() => {
+        Effect.gen(function*() {
           for (const alarm of [...alarms.values()]) {
             if (alarm.status === "resolved" || rules.has(alarm.rule_id)) continue
-            write(resolve(alarm, { by: null, at, requestId: "", comment: "the rule was deleted" }, randomUUID))
+            yield* write(resolve(alarm, { by: null, at, requestId: "", comment: "the rule was deleted" }, randomUUID))
           }
         }),
       tell: (hand) =>
@@ -68,4 +74,4 @@ export const AlarmsMemory = Layer.effect(
         })
     })
   })
-).pipe(Layer.provide(AutomationStateMemory))
+).pipe(Layer.provide([AutomationStateMemory, ServiceEventsMemory]))

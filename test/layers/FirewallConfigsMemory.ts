@@ -1,5 +1,6 @@
-import { Effect, Layer } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { type FirewallConfig, type FirewallConfigId, type FirewallRevision } from "../../src/schema/FirewallConfig.ts"
+import { firewallEvents } from "../../src/services/firewall/events.ts"
 import {
   FirewallConfigMissing,
   FirewallConfigs,
@@ -10,7 +11,9 @@ import {
   ownedBy,
   TableOwned
 } from "../../src/services/FirewallConfigs.ts"
+import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
 import { newestOf } from "./AutomationState.ts"
+import { ServiceEventsMemory } from "./ServiceEventsMemory.ts"
 
 interface Stored {
   readonly id: FirewallConfigId
@@ -32,6 +35,7 @@ export const FirewallConfigsMemory = Layer.effect(
   FirewallConfigs,
   Effect.gen(function*() {
     const configs = new Map<string, Stored & { tables: ReadonlyArray<string> }>()
+    const events = yield* ServiceEvents
     const lock = yield* Effect.makeSemaphore(1)
     const find = (id: string) =>
       Effect.suspend(() => {
@@ -110,11 +114,12 @@ export const FirewallConfigsMemory = Layer.effect(
             .filter(({ table }) => ownedBy(state).includes(table))
             .sort((a, b) => a.table < b.table ? -1 : 1)[0]
           if (taken !== undefined) return Effect.fail(new TableOwned(taken))
+          const before = toStanding(stored)
           stored.state = state
-          return Effect.void
+          return Effect.flatMap(DateTime.now, (now) => events.publish(firewallEvents(before, state, now)))
         }),
       setDeleted: (id, deleted) => Effect.map(find(id), (stored) => void (stored.deleted = deleted)),
       exclusively: lock.withPermits(1)
     })
   })
-)
+).pipe(Layer.provide(ServiceEventsMemory))

@@ -6,15 +6,19 @@ import { ActionLimits } from "../../src/services/ActionLimits.ts"
 import { clientsOf, ordersOf } from "../../src/services/ActionOrders.ts"
 import { RuleMissing } from "../../src/services/AutomationRules.ts"
 import { DueLost } from "../../src/services/DueWindows.ts"
+import { detectionEvents, runEvents } from "../../src/services/ruleEvents.ts"
 import { type Enforcement, RuleLedger } from "../../src/services/RuleLedger.ts"
+import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
 import { placeInMemory } from "./ordersMemory.ts"
+import { ServiceEventsMemory } from "./ServiceEventsMemory.ts"
 
 export const RuleLedgerMemory = Layer.effect(
   RuleLedger,
   Effect.gen(function*() {
     const state = yield* AutomationState
     const limits = yield* ActionLimits
+    const events = yield* ServiceEvents
     const { actions, cooldowns, rules, runs, takes, windows } = state
     const takenNear = ({ apartMinutes, rule, seenAt }: Enforcement, client: string) =>
       takes.some((take) => {
@@ -69,7 +73,7 @@ export const RuleLedgerMemory = Layer.effect(
           if (isLost(run)) return Effect.fail(new DueLost({ run: run.id }))
           runs.set(run.id, run)
           settle(run)
-          return Effect.void
+          return events.publish(runEvents(rules.get(run.rule_id)!, run))
         }),
       enforce: (enforcement, conclude) =>
         Effect.suspend((): Effect.Effect<RuleRun, RuleMissing | DueLost> => {
@@ -93,7 +97,8 @@ export const RuleLedgerMemory = Layer.effect(
           }
           runs.set(run.id, run)
           settle(run)
-          return Effect.succeed(run)
+          const rule = rules.get(enforcement.rule)!
+          return Effect.as(events.publish(detectionEvents(rule, run.id, enforcement.at, taken)), run)
         }),
       runs: (rule, request) =>
         Effect.suspend(() =>
@@ -105,4 +110,4 @@ export const RuleLedgerMemory = Layer.effect(
         )
     })
   })
-).pipe(Layer.provide(AutomationStateMemory))
+).pipe(Layer.provide([AutomationStateMemory, ServiceEventsMemory]))

@@ -39,7 +39,9 @@ export const call = Effect.fnUntraced(
     const full = body === undefined ? bare : withBody(body, headers["content-type"] ?? "application/json")(bare)
     const authorized = token === undefined ? full : HttpClientRequest.bearerToken(full, token)
     const response = yield* HttpClient.execute(HttpClientRequest.setHeaders(authorized, headers))
-    const text = yield* response.text
+    // A stream of events has no end to wait for.
+    const endless = response.headers["content-type"]?.startsWith("text/event-stream") === true
+    const text = endless ? "" : yield* response.text
     return { status: response.status, headers: response.headers, text, json: jsonOf(text) } as Answer
   },
   Effect.orDie

@@ -15,6 +15,7 @@ import { IngestLive } from "../../src/services/Ingest.ts"
 import { IpGuardLive } from "../../src/services/IpGuard.ts"
 import { LiveEventsLive } from "../../src/services/LiveEvents.ts"
 import { LiveWakeLive } from "../../src/services/LiveWake.ts"
+import { LogPipelineLive } from "../../src/services/LogPipeline.ts"
 import { MetricsAnswersLive } from "../../src/services/MetricsAnswers.ts"
 import { Passwords } from "../../src/services/Passwords.ts"
 import { RuleRunnerLive } from "../../src/services/RuleRunner.ts"
@@ -48,6 +49,13 @@ import {
 import { IpRestrictionsMemory } from "../layers/IpRestrictionsMemory.ts"
 import { FirewallEventsMemory, MetricsMemory, ObservedMemory } from "../layers/MetricsMemory.ts"
 import { NftMemory } from "../layers/NftMemory.ts"
+import {
+  LogPipelineChannelMemory,
+  LogPipelineTransportMemory,
+  NotificationRulesMemory,
+  SilencesMemory
+} from "../layers/NotificationsMemory.ts"
+import { OutboxMemory } from "../layers/OutboxMemory.ts"
 import { ObservedClientsMemory } from "../layers/ObservedClientsMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { PreferencesMemory } from "../layers/PreferencesMemory.ts"
@@ -56,6 +64,7 @@ import { ReadinessMemory } from "../layers/ReadinessMemory.ts"
 import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { RuleTargetsMemory } from "../layers/RuleTargetsMemory.ts"
+import { ServiceEventsMemory } from "../layers/ServiceEventsMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
 import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
 import { UnitOfWorkMemory } from "../layers/UnitOfWorkMemory.ts"
@@ -106,6 +115,12 @@ export const MemoryPorts = Layer.mergeAll(
   RequestCountsMemory,
   SecretsMemory,
   SignInEventsMemory,
+  ServiceEventsMemory,
+  NotificationRulesMemory,
+  SilencesMemory,
+  OutboxMemory,
+  LogPipelineChannelMemory,
+  LogPipelineTransportMemory,
   DrainingLive
 ).pipe(Layer.provideMerge(Layer.merge(EventMemory.layer, ObservedMemory.layer)))
 
@@ -114,6 +129,7 @@ export type Ports = Layer.Layer.Success<typeof MemoryPorts>
 const RulesLive = Layer.mergeAll(
   Layer.orDie(FirewallLive),
   Layer.provideMerge(LiveEventsLive, IdentityLive),
+  Layer.orDie(LogPipelineLive),
   RuleRunnerLive,
   BulkActionsLive,
   IngestLive,

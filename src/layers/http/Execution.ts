@@ -149,7 +149,8 @@ export const ExecutionLive = Layer.effect(
       "automation.testPreview",
       "ipRestrictions.check",
       "dhcpFilters.validate",
-      "bulk.preview"
+      "bulk.preview",
+      "notifications.preview"
     ])
 
     return Execution.of({

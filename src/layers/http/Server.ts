@@ -11,6 +11,7 @@ import { BoundaryLive } from "./Boundary.ts"
 import { BulkHttp } from "./BulkHttp.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
 import { DhcpFiltersHttp } from "./DhcpFiltersHttp.ts"
+import { EventsHttp } from "./EventsHttp.ts"
 import { ExecutionLive } from "./Execution.ts"
 import { FirewallEventsHttp } from "./FirewallEventsHttp.ts"
 import { FirewallHttp } from "./FirewallHttp.ts"
@@ -18,6 +19,7 @@ import { IdempotencyLive } from "./Idempotency.ts"
 import { IpRestrictionsHttp } from "./IpRestrictionsHttp.ts"
 import { DrainOnClose } from "./Listener.ts"
 import { MetricsHttp } from "./MetricsHttp.ts"
+import { NotificationsHttp } from "./NotificationsHttp.ts"
 import { documentPaths } from "./Operations.ts"
 import { RetentionHttp } from "./RetentionHttp.ts"
 import { HealthHttp, OperationsHttp } from "./SystemHttp.ts"
@@ -37,6 +39,8 @@ export const ApiLive = HttpApiBuilder.api(Api).pipe(
     AlarmsHttp,
     BulkHttp,
     ActionsHttp,
+    EventsHttp,
+    NotificationsHttp,
     FirewallEventsHttp,
     MetricsHttp,
     RetentionHttp,

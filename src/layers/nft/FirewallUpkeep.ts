@@ -1,5 +1,8 @@
-import { Config, Duration, Effect, Layer, Ref, Schedule } from "effect"
+import { Config, DateTime, Duration, Effect, Layer, Ref, Schedule } from "effect"
+import { hostname } from "node:os"
+import { isFiring } from "../../services/eventStates.ts"
 import { Firewall } from "../../services/Firewall.ts"
+import { ServiceEvents } from "../../services/ServiceEvents.ts"
 
 const driftInterval = Config.duration("NETOPS_NFT_DRIFT_INTERVAL").pipe(Config.withDefault(Duration.minutes(1)))
 
@@ -8,9 +11,11 @@ const settleInterval = Duration.seconds(1)
 
 const make = Effect.gen(function*() {
   const firewall = yield* Firewall
+  const events = yield* ServiceEvents
   const every = yield* driftInterval
   const begun = yield* Ref.make(false)
-  const drifted = yield* Ref.make<ReadonlySet<string>>(new Set())
+  const drifted = yield* Ref.make<ReadonlySet<string> | undefined>(undefined)
+  const node = hostname()
 
   // Until the first success each try is a first one: what a reboot took is applied again as soon as nft answers.
   const settle = Effect.gen(function*() {
@@ -22,14 +27,34 @@ const make = Effect.gen(function*() {
   const compare = Effect.gen(function*() {
     const { drift } = yield* firewall.running
     const now = new Set(drift.filter(({ diff }) => !diff.identical).map(({ id }) => String(id)))
-    const before = yield* Ref.getAndSet(drifted, now)
+    const known = yield* Ref.get(drifted)
     for (const { diff, id, name } of drift) {
-      if (!now.has(id) || before.has(id)) continue
+      const subject = `nft/${id}/${node}`
+      // After a start what was told last is all that is known.
+      const before = known?.has(id) ?? (yield* isFiring("nft.config.drifted", subject))
+      if (now.has(id) === before) continue
       const { added, changed, removed } = diff
-      yield* Effect.logWarning(`firewall: what runs isn't what ${name} applied`).pipe(
-        Effect.annotateLogs({ config: id, added, changed, removed })
-      )
+      if (now.has(id)) {
+        yield* Effect.logWarning(`firewall: what runs isn't what ${name} applied`).pipe(
+          Effect.annotateLogs({ config: id, added, changed, removed })
+        )
+      }
+      yield* events.publish([{
+        type: now.has(id) ? "nft.config.drifted" : "nft.config.drift_ended",
+        subject,
+        severity: "critical",
+        time: yield* DateTime.now,
+        data: {
+          config_id: id,
+          config_name: name,
+          node,
+          added,
+          removed,
+          changed
+        }
+      }])
     }
+    yield* Ref.set(drifted, now)
   })
 
   const calmly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>

@@ -2,9 +2,12 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import type { Fragment } from "@effect/sql/Statement"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { Alarm, AlarmId, AlarmTransition } from "../../schema/Alarm.ts"
+import { alarmEvents } from "../../services/alarmEvents.ts"
 import { acknowledge, type AlarmChange, observe, recentSince, resolve } from "../../services/AlarmRules.ts"
 import { AlarmMissing, type AlarmQuery, AlarmResolved, Alarms } from "../../services/Alarms.ts"
+import { ServiceEvents } from "../../services/ServiceEvents.ts"
 import { newestPage } from "./newestPage.ts"
+import { ServiceEventsPg } from "./ServiceEventsPg.ts"
 import { Timestamp } from "./sql.ts"
 
 const Row = Schema.Struct({
@@ -27,6 +30,7 @@ export const AlarmsPg = Layer.effect(
   Alarms,
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
+    const events = yield* ServiceEvents
     const select = SqlSchema.findAll({
       Request: Schema.Any,
       Result: Row,
@@ -54,7 +58,8 @@ export const AlarmsPg = Layer.effect(
       position: ({ id, opened_at }) => ({ at: opened_at, id })
     })
 
-    const write = Effect.fnUntraced(function*({ alarms, transitions }: AlarmChange) {
+    const write = Effect.fnUntraced(function*(change: AlarmChange) {
+      const { alarms, transitions } = change
       if (alarms.length > 0) {
         yield* sql`INSERT INTO automation_alarms
           SELECT * FROM json_populate_recordset(NULL::automation_alarms, ${encodeAlarms(alarms)}::json)
@@ -67,6 +72,7 @@ export const AlarmsPg = Layer.effect(
       if (transitions.length > 0) {
         yield* sql`INSERT INTO alarm_transition_outbox (transition)
           SELECT * FROM json_array_elements(${encodeTransitions(transitions)}::json)`
+        yield* events.publish(alarmEvents(change))
       }
     })
 
@@ -164,4 +170,4 @@ export const AlarmsPg = Layer.effect(
         })
     })
   })
-)
+).pipe(Layer.provide(ServiceEventsPg))

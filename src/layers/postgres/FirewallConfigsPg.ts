@@ -1,5 +1,5 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import {
   type FirewallConfig,
   FirewallConfigId,
@@ -8,6 +8,7 @@ import {
   FirewallStatus
 } from "../../schema/FirewallConfig.ts"
 import { UserId } from "../../schema/User.ts"
+import { firewallEvents } from "../../services/firewall/events.ts"
 import {
   FirewallConfigMissing,
   FirewallConfigs,
@@ -16,7 +17,9 @@ import {
   ownedBy,
   TableOwned
 } from "../../services/FirewallConfigs.ts"
+import { ServiceEvents } from "../../services/ServiceEvents.ts"
 import { newestPage } from "./newestPage.ts"
+import { ServiceEventsPg } from "./ServiceEventsPg.ts"
 import { Timestamp } from "./sql.ts"
 
 const Applied = Schema.Struct({
@@ -92,11 +95,17 @@ export const FirewallConfigsPg = Layer.effect(
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const queue = yield* Effect.makeSemaphore(1)
+    const events = yield* ServiceEvents
 
     const selectOne = SqlSchema.findOne({
       Request: FirewallConfigId,
       Result: Row,
       execute: (id) => sql`SELECT * FROM firewall_configs WHERE id = ${id}`
+    })
+    const lockOne = SqlSchema.findOne({
+      Request: FirewallConfigId,
+      Result: Row,
+      execute: (id) => sql`SELECT * FROM firewall_configs WHERE id = ${id} FOR UPDATE`
     })
     const selectStandings = SqlSchema.findAll({
       Request: Schema.Void,
@@ -205,11 +214,12 @@ export const FirewallConfigsPg = Layer.effect(
           if (Option.isSome(owner)) {
             return yield* new TableOwned({ table: owner.value.name, owner: owner.value.config_id })
           }
+          const before = toStanding(yield* orMissing(id, yield* lockOne(id)))
           const text = (value: unknown) => value === null ? null : JSON.stringify(value)
-          const rows = yield* sql`UPDATE firewall_configs SET status = ${document.status},
+          yield* sql`UPDATE firewall_configs SET status = ${document.status},
             applied = ${text(document.applied)}::json, intent = ${text(document.intent)}::json,
-            pending = ${text(document.pending)}::json WHERE id = ${id} RETURNING id`
-          yield* orMissing(id, Option.fromNullable(rows[0]))
+            pending = ${text(document.pending)}::json WHERE id = ${id}`
+          yield* events.publish(firewallEvents(before, state, yield* DateTime.now))
           yield* sql`DELETE FROM firewall_tables WHERE config_id = ${id}`
           if (tables.length > 0) {
             yield* sql`INSERT INTO firewall_tables ${sql.insert(tables.map((name) => ({ name, config_id: id })))}`
@@ -237,4 +247,4 @@ export const FirewallConfigsPg = Layer.effect(
         )
     })
   })
-)
+).pipe(Layer.provide(ServiceEventsPg))

@@ -6,10 +6,13 @@ import type { RuleRun } from "../../schema/RuleRun.ts"
 import { clientsOf, ordersOf } from "../../services/ActionOrders.ts"
 import { RuleMissing } from "../../services/AutomationRules.ts"
 import { DueLost } from "../../services/DueWindows.ts"
+import { detectionEvents, runEvents } from "../../services/ruleEvents.ts"
 import { type Enforced, type Enforcement, RuleLedger } from "../../services/RuleLedger.ts"
+import { ServiceEvents } from "../../services/ServiceEvents.ts"
 import { ledgerStatements, RunRow } from "./ledgerSql.ts"
 import { newestPage } from "./newestPage.ts"
 import { orderStatements } from "./orderSql.ts"
+import { ServiceEventsPg } from "./ServiceEventsPg.ts"
 import { codeOf } from "./sql.ts"
 
 const isGone = (error: SqlError): boolean =>
@@ -26,6 +29,7 @@ export const RuleLedgerPg = Layer.effect(
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const statements = yield* ledgerStatements
+    const events = yield* ServiceEvents
     const { place } = yield* orderStatements
     const page = yield* newestPage({
       table: "automation_runs",
@@ -53,6 +57,10 @@ export const RuleLedgerPg = Layer.effect(
 
     const write = Effect.fnUntraced(function*(run: RuleRun) {
       yield* statements.insertRun(run)
+      if (run.status === "failed") {
+        const rule = yield* statements.labelOf(run.rule_id)
+        if (Option.isSome(rule)) yield* events.publish(runEvents(rule.value, run))
+      }
       if (run.due_at === null) return
       const settled = yield* statements.settle(run)
       if (settled.length === 0) return yield* new DueLost({ run: run.id })
@@ -61,8 +69,10 @@ export const RuleLedgerPg = Layer.effect(
     const enforce = Effect.fnUntraced(function*(enforcement: Enforcement, conclude: (outcome: Enforced) => RuleRun) {
       const rule = yield* statements.lockRule(enforcement.rule)
       if (Option.isNone(rule)) return yield* new RuleMissing({ id: enforcement.rule })
-      const run = conclude(yield* act(enforcement))
+      const outcome = yield* act(enforcement)
+      const run = conclude(outcome)
       yield* write(run)
+      yield* events.publish(detectionEvents(rule.value, run.id, enforcement.at, outcome.detections))
       return run
     })
 
@@ -90,4 +100,4 @@ export const RuleLedgerPg = Layer.effect(
       runs: (rule, request) => page(sql`rule_id = ${rule}`, request)
     })
   })
-)
+).pipe(Layer.provide(ServiceEventsPg))

@@ -2,6 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { Effect, Schema } from "effect"
 import { RuleId } from "../../schema/AutomationRule.ts"
 import { RuleRun, RunId, verdictOf } from "../../schema/RuleRun.ts"
+import { EventSeverity } from "../../schema/ServiceEvent.ts"
 import { Timestamp } from "./sql.ts"
 
 const times = {
@@ -28,17 +29,26 @@ const Claim = Schema.Struct({
   clients: Schema.Array(Schema.String)
 })
 
+const Label = Schema.Struct({ id: RuleId, name: Schema.String, severity: EventSeverity })
+
 /**
  * The statements of the ledger. All lock rows in the order of client, type and tag, so that runs of any rules can
  * work on the same clients at once.
  */
 export const ledgerStatements = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const labelled = sql.literal("id, draft ->> 'name' AS name, draft ->> 'severity' AS severity")
 
   const lockRule = SqlSchema.findOne({
     Request: RuleId,
-    Result: Schema.Struct({ id: RuleId }),
-    execute: (id) => sql`SELECT id FROM automation_rules WHERE id = ${id} FOR SHARE`
+    Result: Label,
+    execute: (id) => sql`SELECT ${labelled} FROM automation_rules WHERE id = ${id} FOR SHARE`
+  })
+
+  const labelOf = SqlSchema.findOne({
+    Request: RuleId,
+    Result: Label,
+    execute: (id) => sql`SELECT ${labelled} FROM automation_rules WHERE id = ${id}`
   })
 
   const inCooldown = SqlSchema.findAll({
@@ -92,5 +102,5 @@ export const ledgerStatements = Effect.gen(function*() {
     sql`UPDATE automation_due_windows SET verdict = ${verdictOf(status)}, reason = ${error}, owner = NULL,
       lease_until = NULL WHERE run_id = ${id} AND verdict = 'running' RETURNING 1`
 
-  return { settle, lockRule, inCooldown, claim, forgetCooldowns, insertRun }
+  return { settle, lockRule, labelOf, inCooldown, claim, forgetCooldowns, insertRun }
 })

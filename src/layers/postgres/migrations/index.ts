@@ -13,6 +13,9 @@ import enforcement from "./0011_enforcement.ts"
 import bulkJobs from "./0012_bulk_jobs.ts"
 import dhcpFilters from "./0013_dhcp_filters.ts"
 import batchLedger from "./0014_batch_ledger.ts"
+import serviceEvents from "./0015_service_events.ts"
+import notifications from "./0016_notifications.ts"
+import jobEvents from "./0017_job_events.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -29,5 +32,8 @@ export const migrations = Migrator.fromRecord({
   "0011_enforcement": enforcement,
   "0012_bulk_jobs": bulkJobs,
   "0013_dhcp_filters": dhcpFilters,
-  "0014_batch_ledger": batchLedger
+  "0014_batch_ledger": batchLedger,
+  "0015_service_events": serviceEvents,
+  "0016_notifications": notifications,
+  "0017_job_events": jobEvents
 })
