@@ -17,6 +17,7 @@ import { accepted, comparable, differenceFrom, judge, located } from "./firewall
 import { makePendings } from "./firewall/pendings.ts"
 import { asCommands, refusals } from "./firewall/policy.ts"
 import { makeReconcile } from "./firewall/reconcile.ts"
+import { makeRecovery } from "./firewall/recovery.ts"
 import { replacement, restoration } from "./firewall/replacement.ts"
 import {
   type Applied,
@@ -49,7 +50,8 @@ const make = Effect.gen(function*() {
   const ids = yield* Ids
   const { confirmSeconds, port } = yield* settings
   const enforcement = makeEnforcement(nft)
-  const pendings = makePendings(configs, guards)
+  const recovery = makeRecovery({ configs, enforcement, nft })
+  const pendings = makePendings({ configs, guards, recovery })
 
   const versionOf = (draft: FirewallDraft, by: UserId) =>
     Effect.gen(function*() {
@@ -251,7 +253,7 @@ const make = Effect.gen(function*() {
         foreign: tablesOf(listed).filter((table) => !owned.has(table))
       }
     }),
-    reconcile: makeReconcile({ configs, guards, nft, enforcement, pendings })
+    reconcile: makeReconcile({ configs, guards, nft, pendings, recovery })
   })
 })
 

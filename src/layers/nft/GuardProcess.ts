@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
 import * as fs from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import type { NftCommandObject } from "../../schema/Nftables.ts"
 import { FirewallGuard, type GuardState, GuardUnavailable } from "../../services/FirewallGuard.ts"
 import { commandLine } from "../processes.ts"
@@ -25,15 +25,21 @@ const uptime = Effect.map(
 
 const bootId = attempt(() => fs.readFile("/proc/sys/kernel/random/boot_id", "utf8"))
 
-const decided = (kind: GuardState["kind"]) => kind === "confirmed" || kind === "restored" || kind === "failed"
+interface Found {
+  readonly kind: GuardState["kind"]
+  readonly file: string
+}
+const lost: Found = { kind: "lost", file: "" }
+
+const decided = (kind: GuardState["kind"]) => !["pending", "restoring"].includes(kind)
 
 /** What the names in the directory say; the guard and we only ever rename one file. */
-const stateOf = (names: ReadonlyArray<string>): { readonly kind: GuardState["kind"]; readonly file: string } => {
+const stateOf = (names: ReadonlyArray<string>): Found | undefined => {
   for (const kind of ["confirmed", "restored", "failed", "restoring"] as const) {
     if (names.includes(kind)) return { kind, file: kind }
   }
   const file = names.find((name) => name.startsWith("pending."))
-  return file === undefined ? { kind: "failed", file: "" } : { kind: "pending", file }
+  return file === undefined ? undefined : { kind: "pending", file }
 }
 
 const systemdRuns = existsSync("/run/systemd/system")
@@ -42,15 +48,25 @@ const make = Effect.gen(function*() {
   const { options, target } = yield* NftPlace
   const root = join(options.dataDir, "nft", "guards")
 
+  /** The names in a guard's directory, null where it is gone. */
+  const list = (guard: string) =>
+    Effect.tryPromise({
+      try: () => fs.readdir(guard),
+      catch: (error) => error as NodeJS.ErrnoException
+    }).pipe(
+      Effect.catchAll(({ code, message }) => {
+        if (code !== "ENOENT") return unavailable(`the guard's files: ${message}`)
+        return dirname(guard) === root ? Effect.succeed(null) : unavailable("the guard is on another node")
+      })
+    )
+
   const read = (guard: string) =>
-    Effect.gen(function*() {
-      const names = yield* attempt(() => fs.readdir(guard)).pipe(
-        Effect.mapError(() => unavailable("the guard isn't on this node, or its directory is gone"))
-      )
-      const found = stateOf(names)
+    list(guard).pipe(
+      Effect.map((names) => names === null ? lost : stateOf(names)),
       // A listing may miss a file that is being renamed.
-      return found.file === "" ? stateOf(yield* attempt(() => fs.readdir(guard))) : found
-    })
+      Effect.repeat({ until: (found) => found !== undefined, times: 2 }),
+      Effect.map((found) => found ?? lost)
+    )
 
   const describe = ({ file, kind }: { readonly kind: GuardState["kind"]; readonly file: string }) =>
     kind !== "pending" ? Effect.succeed<GuardState>({ kind }) : Effect.gen(function*() {
@@ -147,8 +163,8 @@ const make = Effect.gen(function*() {
     }),
     rollback: Effect.fn("FirewallGuard.rollback")(function*(guard) {
       yield* change(guard, Effect.succeed("pending.0"))
-      const { kind } = yield* state(guard)
-      return kind === "confirmed" ? yield* state(guard) : yield* restoreNow(guard)
+      const found = yield* state(guard)
+      return decided(found.kind) ? found : yield* restoreNow(guard)
     }),
     revive: Effect.fn("FirewallGuard.revive")(function*(guard) {
       const found = yield* state(guard)
