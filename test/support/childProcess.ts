@@ -13,10 +13,14 @@ export interface Child {
   readonly kill: (signal: NodeJS.Signals) => Effect.Effect<void>
 }
 
-export const startChild = (program: string, env: Readonly<Record<string, string>>) =>
+export const startChild = (
+  program: string,
+  env: Readonly<Record<string, string>>,
+  args: ReadonlyArray<string> = []
+) =>
   Effect.acquireRelease(
     Effect.sync((): Child => {
-      const child = spawn(process.execPath, [viteNode, join(import.meta.dirname, program)], {
+      const child = spawn(process.execPath, [viteNode, join(import.meta.dirname, program), ...args], {
         env: { ...process.env, ...env },
         stdio: ["ignore", "pipe", "pipe"]
       })
