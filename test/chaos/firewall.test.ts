@@ -1,7 +1,24 @@
 import { describe, it } from "@effect/vitest"
+import { kills } from "../live/firewallKills.ts"
+import { pairs } from "../live/firewallPairs.ts"
 import { traffic } from "../live/firewallTraffic.ts"
 
 const applies = Number(process.env["NETOPS_CHAOS_APPLIES"] ?? 150)
+
+const rulesets = Number(process.env["NETOPS_CHAOS_RULESETS"] ?? 200)
+const killings = Number(process.env["NETOPS_CHAOS_KILLS"] ?? 100)
+
+describe("random rulesets after another", () => {
+  it.scopedLive("leave the old or the new one in the kernel, and other tables alone", () => pairs(rulesets), 3_600_000)
+})
+
+describe("a kill in the middle of an apply", () => {
+  it.scopedLive(
+    "leaves the old or the new ruleset, and the store agrees after the restart",
+    () => kills(killings),
+    3_600_000
+  )
+})
 
 describe("applies under traffic", () => {
   it.scopedLive(
