@@ -15,7 +15,7 @@ import { difference } from "./firewall/difference.ts"
 import { makeEnforcement } from "./firewall/enforcement.ts"
 import { accepted, comparable, differenceFrom, judge, located } from "./firewall/judge.ts"
 import { makePendings } from "./firewall/pendings.ts"
-import { asCommands, refusals } from "./firewall/policy.ts"
+import { asCommands, refusals, unspeakable } from "./firewall/policy.ts"
 import { makeReconcile } from "./firewall/reconcile.ts"
 import { makeRecovery } from "./firewall/recovery.ts"
 import { replacement, restoration } from "./firewall/replacement.ts"
@@ -232,6 +232,8 @@ const make = Effect.gen(function*() {
     }),
     exported: Effect.fn("Firewall.exported")(function*(id) {
       const { ruleset } = yield* configs.get(id)
+      const errors = unspeakable(ruleset.nftables)
+      if (errors.length > 0) return yield* new RulesetRejected({ errors })
       return yield* nft.render(asCommands(ruleset.nftables)).pipe(
         Effect.catchTag(
           "Nft/Rejected",

@@ -25,6 +25,7 @@ const messagesOf = ({ code, stderr }: ToolResult): ReadonlyArray<string> => {
     .filter((message) => message !== "" && !/^Parsing command array at index \d+ failed/.test(message))
     .map((message) => message.slice(0, messageMaxLength))
   if (messages.length > 0) return messages.slice(0, messagesMax)
+  if (code === null) return ["nft crashed on the transaction"]
   return [code === 1 ? "The transaction isn't libnftables JSON" : `nft ended with ${code} and no message`]
 }
 
@@ -33,7 +34,7 @@ const obstacleOf = ({ code, stderr }: ToolResult): string | undefined => {
   const lines = stderr.split("\n").map((line) => line.trim()).filter((line) => line !== "")
   const obstacle = lines.find((line) => /^nsenter: |cache initialization failed|Netlink socket/i.test(line))
   if (obstacle !== undefined) return /failed to execute nft: No such/.test(obstacle) ? "nft is not installed" : obstacle
-  return code >= 126 ? lines[0] ?? `nft ended with ${code}` : undefined
+  return code !== null && code >= 126 ? lines[0] ?? `nft ended with ${code}` : undefined
 }
 
 const make = Effect.gen(function*() {
@@ -72,6 +73,11 @@ const make = Effect.gen(function*() {
       const text = yield* encodeTransaction(commands)
       const result = yield* withInputFile(text, (path) => run("-j", ...flags, "-f", path))
       if (result.code === 0) return
+      // Before it sends anything nft has judged everything; where the judging doesn't crash too, what was sent is unknown.
+      if (result.code === null && flags.length === 0) {
+        const check = yield* withInputFile(text, (path) => run("-j", "-c", "-f", path))
+        if (check.code !== null) return yield* unavailable("nft crashed")
+      }
       // A table owned by another process is refused in the words of a missing capability.
       if (result.stderr.includes("Operation not permitted")) yield* probe
       return yield* new NftRejected({ messages: messagesOf(result) })

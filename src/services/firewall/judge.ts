@@ -35,11 +35,13 @@ export const located = (
         )
       )
     let [accepted, rejected, reason] = [start, commands.length, rejection]
+    // It is often the last one: what is added to something that was right.
+    let probe = rejected - 1
     while (rejected - accepted > 1) {
-      const middle = (accepted + rejected) >> 1
-      const verdict = yield* check(middle)
-      if (verdict === undefined) accepted = middle
-      else [rejected, reason] = [middle, verdict]
+      const verdict = yield* check(probe)
+      if (verdict === undefined) accepted = probe
+      else [rejected, reason] = [probe, verdict]
+      probe = (accepted + rejected) >> 1
     }
     const index = rejected - 1 - start
     const command = commands[rejected - 1] ?? {}

@@ -1,12 +1,9 @@
 import type { RulesetError } from "../../schema/FirewallConfig.ts"
 import { hostNames } from "./addresses.ts"
-import { type Declared, declaredBy, isJson, type Json, objectKinds, pointerTo } from "./commands.ts"
+import { declarations, type Declared, declaredBy, isJson, type Json, objectKinds, pointerTo } from "./commands.ts"
 
 /** Most errors that one judgement lists. */
 const errorsMax = 100
-
-/** Names of tables, chains, sets and the like; nft itself takes more, but its text form does not. */
-const name = /^[A-Za-z_][A-Za-z0-9_/.\\-]{0,254}$/
 
 const families = ["ip", "ip6", "inet", "arp", "bridge", "netdev"]
 
@@ -49,15 +46,6 @@ const shapeOf = (command: unknown, index: number): RulesetError | undefined => {
   return refusal(at, `Expected one of ${objectKinds.join(", ")} with its properties`)
 }
 
-const nameRefusal = (object: Declared, key: string): RulesetError | undefined => {
-  const value = object.body[key]
-  if (value === undefined) return undefined
-  const pointer = pointerTo(object.pointer, key)
-  return typeof value === "string" && name.test(value)
-    ? undefined
-    : refusal(pointer, "Expected a name: a letter or underscore, then letters, digits and _ / . \\ - (at most 255)")
-}
-
 const familyRefusal = (object: Declared): RulesetError | undefined => {
   const family = object.body["family"]
   return families.includes(String(family)) && typeof family === "string"
@@ -77,14 +65,12 @@ const ownTable = (object: Declared): RulesetError | undefined => {
 const objectRefusals = (object: Declared): ReadonlyArray<RulesetError> =>
   [
     familyRefusal(object),
-    ownTable(object),
-    nameRefusal(object, "table"),
-    object.kind === "rule" ? nameRefusal(object, "chain") : nameRefusal(object, "name")
+    ownTable(object)
   ].filter((error) => error !== undefined)
 
 /**
  * What a configuration may not say, whatever nft thinks of it: commands that act on anything but the tables that it
- * declares, names of ours, names that nft's own language can't say, host names. Nothing of the input is in a message.
+ * declares, names of ours, host names. Nothing of the input is in a message.
  */
 export const refusals = (commands: ReadonlyArray<unknown>): ReadonlyArray<RulesetError> => {
   const errors: Array<RulesetError> = []
@@ -108,3 +94,14 @@ export const refusals = (commands: ReadonlyArray<unknown>): ReadonlyArray<Rulese
 
 /** The commands as nft takes them, once `refusals` found nothing. */
 export const asCommands = (commands: ReadonlyArray<unknown>): ReadonlyArray<Json> => commands as ReadonlyArray<Json>
+
+/** What nft's own language can say as a name. */
+const name = /^[A-Za-z_][A-Za-z0-9_/.\\-]{0,254}$/
+
+/** Names of tables, chains, sets and the like that only the JSON can say: nft would print them, and not read them. */
+export const unspeakable = (commands: ReadonlyArray<unknown>): ReadonlyArray<RulesetError> =>
+  declarations(commands).flatMap(({ body, pointer }) =>
+    ["table", "chain", "name"]
+      .filter((key) => body[key] !== undefined && !name.test(String(body[key])))
+      .map((key) => refusal(pointerTo(pointer, key), "nft's own language can't say this name"))
+  ).slice(0, errorsMax)
