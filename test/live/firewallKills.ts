@@ -34,7 +34,7 @@ const networkOfRules = (listed: ReadonlyArray<Readonly<Record<string, unknown>>>
 const nftOf = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number).filter((child) => {
     try {
-      return readFileSync(`/proc/${child}/cmdline`, "latin1").includes("input.json")
+      return readFileSync(`/proc/${child}/cmdline`, "latin1").includes("/input-")
     } catch {
       return false
     }

@@ -1,4 +1,4 @@
-import { isIPv6 } from "node:net"
+import { isIPv4, isIPv6 } from "node:net"
 import { isJson } from "./commands.ts"
 
 /** Of each part of a concatenation: whether nft reads a string there as an address. */
@@ -19,7 +19,8 @@ const isNumericIpv4 = (text: string): boolean => {
 }
 
 /** What nft reads without asking anybody. */
-export const isLiteral = (text: string) => text === "*" || text.startsWith("@") || isNumericIpv4(text) || isIPv6(text)
+export const isLiteral = (text: string) =>
+  isIPv4(text) || text === "*" || text.startsWith("@") || isNumericIpv4(text) || isIPv6(text)
 
 const addressFields: Readonly<Record<string, RegExp>> = {
   payload: /^(?:saddr|daddr|saddr ip|daddr ip|taddr|gateway|group)$/,

@@ -10,10 +10,11 @@ const walk = (value: unknown, kinds: Kinds, pointer: string, report: Report): vo
     return
   }
   if (Array.isArray(value)) {
+    const isFree = !kinds.includes(true)
     for (let i = 0; i < value.length; i++) {
       const item: unknown = value[i]
       // The usual element is a plain literal; a pointer is made only for what needs one.
-      if (typeof item === "string" && (!kinds.includes(true) || isLiteral(item))) continue
+      if (typeof item === "string" && (isFree || isLiteral(item))) continue
       if (typeof item === "object" || typeof item === "string") walk(item, kinds, pointerTo(pointer, i), report)
     }
     return

@@ -1,4 +1,4 @@
-import { Effect, Either } from "effect"
+import { Effect, Either, Fiber } from "effect"
 import type { FirewallDiff, RulesetError, RulesetWarning } from "../../schema/FirewallConfig.ts"
 import type { Nft, NftRejected, NftUnavailable } from "../Nft.ts"
 import { declarations, type Json, pointerTo, tablesOf } from "./commands.ts"
@@ -102,13 +102,19 @@ export const judge = (
   ruleset: ReadonlyArray<unknown>,
   service: { readonly port: number }
 ): Effect.Effect<Judgement, NftUnavailable> =>
-  Effect.gen(function*() {
+  Effect.scoped(Effect.gen(function*() {
+    // The tool works while we do.
+    const listing = yield* Effect.forkScoped(comparable(nft, ruleset))
+    yield* Effect.yieldNow()
     const refused = refusals(ruleset)
     if (refused.length > 0) return { valid: false, errors: refused, warnings: [], diff: null }
     const commands = asCommands(ruleset)
-    const running = yield* comparable(nft, commands)
-    const verdict = yield* accepted(nft, running, commands, [])
+    const running = yield* Fiber.join(listing)
+    const checking = yield* Effect.forkScoped(accepted(nft, running, commands, []))
+    yield* Effect.yieldNow()
+    const diff = differenceFrom(running, commands, [])
+    const verdict = yield* Fiber.join(checking)
     return Either.isLeft(verdict)
       ? { valid: false, errors: verdict.left, warnings: [], diff: null }
-      : { valid: true, errors: [], warnings: warnings(ruleset, service), diff: differenceFrom(running, commands, []) }
-  })
+      : { valid: true, errors: [], warnings: warnings(ruleset, service), diff }
+  }))

@@ -1,8 +1,7 @@
-import { DateTime, Effect, Either } from "effect"
+import { DateTime, Effect, Either, Equal } from "effect"
 import { type Applied, type FirewallConfigs, type FirewallStanding, notApplied, ownedBy } from "../FirewallConfigs.ts"
 import type { Nft, NftUnavailable } from "../Nft.ts"
 import { tablesOf } from "./commands.ts"
-import { difference } from "./difference.ts"
 import type { makeEnforcement } from "./enforcement.ts"
 import { accepted, comparable, differenceFrom } from "./judge.ts"
 import { asCommands } from "./policy.ts"
@@ -31,11 +30,14 @@ export const makeRecovery = ({ configs, enforcement, nft }: {
       yield* enforcement.tidy(plan)
       return { version, tables, at: yield* DateTime.now, baseline: yield* enforcement.readBack(commands) }
     }).pipe(
-      Effect.catchTag(
-        "Nft/Rejected",
-        ({ message }) =>
-          Effect.as(Effect.logError(`firewall: ${standing.name} version ${version} can't be applied: ${message}`), null)
-      )
+      Effect.catchTags({
+        "Nft/Rejected": ({ message }) =>
+          Effect.as(
+            Effect.logError(`firewall: ${standing.name} version ${version} can't be applied: ${message}`),
+            null
+          ),
+        "Nft/Unfaithful": () => Effect.succeed(null)
+      })
     )
 
   const clear = (standing: FirewallStanding): Effect.Effect<Applied | null, NftUnavailable> =>
@@ -53,11 +55,7 @@ export const makeRecovery = ({ configs, enforcement, nft }: {
 
   /** Whether the kernel has what was applied, and nothing more, of the configuration's tables. */
   const runs = (standing: FirewallStanding, applied: Applied) =>
-    Effect.map(
-      nft.list,
-      (listed) =>
-        difference(applied.baseline, listed, ownedBy(standing), enforcement.hasElements(applied.baseline)).identical
-    )
+    Effect.map(nft.list, (listed) => enforcement.drift(applied, listed, ownedBy(standing)).identical)
 
   /** Whether the kernel has what a saved version declares, elements aside where they are many. */
   const has = (standing: FirewallStanding, version: number) =>
@@ -74,5 +72,20 @@ export const makeRecovery = ({ configs, enforcement, nft }: {
       return yield* previous.version === null ? clear(standing) : carryOut(standing, previous.version)
     })
 
-  return { carryOut, has, restore, runs }
+  /** Takes down the digests of the elements, for drift to show. Nothing where something else was applied meanwhile. */
+  const verify = (standing: FirewallStanding) =>
+    Effect.gen(function*() {
+      const { applied, id, name } = standing
+      if (applied.version === null) return
+      const { ruleset } = yield* Effect.orDie(configs.revision(id, applied.version))
+      const verified = yield* enforcement.verified(applied, asCommands(ruleset.nftables))
+      yield* configs.exclusively(Effect.gen(function*() {
+        const now = yield* Effect.orDie(configs.standing(id))
+        if (now.status !== "active" || now.intent !== null || !Equal.equals(now.applied.at, applied.at)) return
+        yield* Effect.orDie(configs.settle(id, { ...now, applied: verified.applied }))
+        if (!verified.isFaithful) yield* Effect.logError(`firewall: sets of ${name} lack what was applied or have more`)
+      }))
+    })
+
+  return { carryOut, has, restore, runs, verify }
 }

@@ -160,6 +160,10 @@ export const replacement = (
   }
 }
 
+/** Whether an object of a listing is a rule that `replacement` added. */
+export const isBridgeRule = (object: unknown): boolean =>
+  isJson(object) && isJson(object["rule"]) && object["rule"]["comment"] === bridgeComment
+
 /** The rules in a listing that `replacement` added, as the commands that take them away. */
 export const bridgeRemovals = (running: ReadonlyArray<unknown>): ReadonlyArray<Json> =>
   declarations(running).flatMap(({ body, kind }) =>
@@ -205,7 +209,4 @@ export const restoration = (
 
 const tablesIn = (commands: ReadonlyArray<unknown>) => new Set(declarations(commands).map(tableOf))
 
-const isBridge = (command: Json) => {
-  const inner = command["add"]
-  return isJson(inner) && isJson(inner["rule"]) && inner["rule"]["comment"] === bridgeComment
-}
+const isBridge = (command: Json) => isBridgeRule(command["add"])
