@@ -12,7 +12,7 @@ import { asCommands, refusals, unspeakable } from "./firewall/policy.ts"
 import { makeReconcile } from "./firewall/reconcile.ts"
 import { makeRecovery } from "./firewall/recovery.ts"
 import { replacement } from "./firewall/replacement.ts"
-import { FirewallConfigMissing, FirewallConfigs, notApplied } from "./FirewallConfigs.ts"
+import { FirewallConfigMissing, FirewallConfigs, notApplied, ownedBy } from "./FirewallConfigs.ts"
 import { FirewallGuard } from "./FirewallGuard.ts"
 import { Ids } from "./Ids.ts"
 import { Nft } from "./Nft.ts"
@@ -76,6 +76,8 @@ const make = Effect.gen(function*() {
       return { deactivated }
     })).pipe(Effect.uninterruptible)
 
+  const owned = Effect.map(configs.standings, (standings) => new Set(standings.flatMap(ownedBy)))
+
   const running = Effect.gen(function*() {
     const [listed, standings] = yield* Effect.all([nft.list, configs.standings])
     const owned = new Set(standings.flatMap(({ applied }) => applied.tables))
@@ -92,7 +94,7 @@ const make = Effect.gen(function*() {
   })
 
   return Firewall.of({
-    validate: (ruleset) => judge(nft, ruleset.nftables, { port }),
+    validate: (ruleset) => judge(nft, ruleset.nftables, { port, owned }),
     create: Effect.fn("Firewall.create")(function*(draft, by) {
       return yield* configs.create(Id.make(yield* ids.uuid), yield* versionOf(draft, by))
     }),

@@ -77,6 +77,10 @@ liveSuite("firewall configurations", ["nft", "unshare", "nsenter"], () => {
           yield* nft.apply([{ add: { table: { family: "ip", name: "theirs" } } }])
           const strangers = yield* firewall.create(draft([{ add: { table: { family: "ip", name: "theirs" } } }]), by)
           assert.strictEqual(yield* tag(firewall.apply(strangers.id, plainly)), "Firewall/TableForeign")
+          const { warnings } = yield* firewall.validate({
+            nftables: [{ add: { table: { family: "ip", name: "theirs" } } }]
+          })
+          assert.deepStrictEqual(warnings.map(({ pointer }) => pointer), ["/nftables/0/add/table"])
           yield* firewall.apply(strangers.id, { ...plainly, adopt: true })
           assert.deepStrictEqual(yield* firewall.remove(strangers.id), { deactivated: true })
           assert.strictEqual((yield* configs.get(strangers.id as FirewallConfigId)).is_deleted, 1)

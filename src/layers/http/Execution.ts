@@ -145,7 +145,12 @@ export const ExecutionLive = Layer.effect(
         return response
       })
 
-    const quiet: ReadonlySet<string> = new Set(["automation.testPreview", "ipRestrictions.check", "bulk.preview"])
+    const quiet: ReadonlySet<string> = new Set([
+      "automation.testPreview",
+      "ipRestrictions.check",
+      "bulk.preview",
+      "firewall.validate"
+    ])
 
     return Execution.of({
       around: Effect.fnUntraced(function*(call, handler) {

@@ -7,7 +7,7 @@ import type { Nft } from "../Nft.ts"
 import { declarations, isJson, type Json, tableOf, tablesOf } from "./commands.ts"
 import { difference, sameStructure } from "./difference.ts"
 import { comparedElementsMax, elementCount } from "./judge.ts"
-import { normalTables } from "./normal.ts"
+import { elementText, normalTables } from "./normal.ts"
 import { bridgeRemovals, isBridgeRule, redeclarable, type Replacement } from "./replacement.ts"
 
 /** The kernel lists something else than was committed to it. */
@@ -40,8 +40,8 @@ const digestsOf = (listed: ReadonlyArray<unknown>, tables: ReadonlyArray<string>
   for (const [table, { elements }] of normalTables(ofTables(listed, tables))) {
     for (const [set, all] of elements) {
       const hash = createHash("sha256")
-      for (const element of [...all].sort()) hash.update(element).update("\n")
-      digests[`${table} ${set}`] = `${all.size} ${hash.digest("base64")}`
+      const texts = [...new Set(all.map(elementText))].sort()
+      digests[`${table} ${set}`] = `${texts.length} ${hash.update(texts.join("\n")).digest("base64")}`
     }
   }
   return digests

@@ -1,7 +1,7 @@
 import { Effect, Either, Fiber } from "effect"
 import type { FirewallDiff, RulesetError, RulesetWarning } from "../../schema/FirewallConfig.ts"
 import type { Nft, NftRejected, NftUnavailable } from "../Nft.ts"
-import { declarations, type Json, pointerTo, tablesOf } from "./commands.ts"
+import { declarations, type Json, pointerTo, tableOf, tablesOf } from "./commands.ts"
 import { difference } from "./difference.ts"
 import { asCommands, refusals } from "./policy.ts"
 import { type Replacement, replacement } from "./replacement.ts"
@@ -96,11 +96,31 @@ export interface Judgement {
   readonly diff: FirewallDiff | null
 }
 
+/** Of the tables that the ruleset declares, those that run and that nobody here applied. */
+const strangersIn = (
+  ruleset: ReadonlyArray<unknown>,
+  running: ReadonlySet<string>,
+  owned: ReadonlySet<string>
+): ReadonlyArray<RulesetWarning> => {
+  const seen = new Set<string>()
+  return declarations(ruleset).flatMap((object) => {
+    const table = tableOf(object)
+    if (!running.has(table) || owned.has(table) || seen.has(table)) return []
+    seen.add(table)
+    const message = "This table runs and wasn't applied by this service: an apply is refused unless it says `adopt`"
+    return [{ pointer: object.pointer, message }]
+  })
+}
+
 /** Our refusals first; without any, nft's verdict on the transaction that an apply would send. */
 export const judge = (
   nft: NftService,
   ruleset: ReadonlyArray<unknown>,
-  service: { readonly port: number }
+  service: {
+    readonly port: number
+    /** Of the tables that run, those that a configuration has applied. */
+    readonly owned: Effect.Effect<ReadonlySet<string>>
+  }
 ): Effect.Effect<Judgement, NftUnavailable> =>
   Effect.scoped(Effect.gen(function*() {
     // The tool works while we do.
@@ -113,8 +133,11 @@ export const judge = (
     const checking = yield* Effect.forkScoped(accepted(nft, running, commands, []))
     yield* Effect.yieldNow()
     const diff = differenceFrom(running, commands, [])
+    const present = new Set(tablesOf(running))
+    const meets = tablesOf(ruleset).some((table) => present.has(table))
+    const strangers = meets ? strangersIn(ruleset, present, yield* service.owned) : []
     const verdict = yield* Fiber.join(checking)
     return Either.isLeft(verdict)
       ? { valid: false, errors: verdict.left, warnings: [], diff: null }
-      : { valid: true, errors: [], warnings: warnings(ruleset, service), diff }
+      : { valid: true, errors: [], warnings: [...strangers, ...warnings(ruleset, service)], diff }
   }))
