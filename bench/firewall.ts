@@ -24,9 +24,9 @@ const ruleset = (elements: number) => {
 }
 
 /** Validate and apply beside bare nft on the same ruleset, each in a namespace of its own. */
-export const firewall = async (service: Service, dataDir: string): Promise<ReadonlyArray<Result>> => {
+export const firewall = async (service: Service): Promise<ReadonlyArray<Result>> => {
   const directory = await mkdtemp(join(tmpdir(), "netops-bench-nft-"))
-  const holder = Number.parseInt(await readFile(join(dataDir, "nft", "sandbox"), "utf8"), 10)
+  const holder = Number.parseInt(await readFile(join(service.directory, "nft", "sandbox"), "utf8"), 10)
   const post = async (path: string, body: unknown) => {
     const answer = await fetch(`${service.url}/api/v1/nftables/${path}`, {
       method: "POST",

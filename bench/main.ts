@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { firewall } from "./firewall.ts"
 import { report, type Result } from "./harness.ts"
 import { ingest } from "./ingest.ts"
 import { preview } from "./preview.ts"
@@ -11,7 +12,8 @@ const cases: Readonly<Record<string, (service: Service) => Promise<Result | Read
   preview,
   rules: benchRules,
   streams,
-  streamDelay
+  streamDelay,
+  firewall
 }
 
 /** All cases, or those named on the command line, each beside its peer in this one run. */

@@ -11,6 +11,7 @@ import { ServerLive } from "../src/main.ts"
 /** The whole service on embedded engines of its own, and ways to reach it and its ClickHouse. */
 export interface Service {
   readonly url: string
+  readonly directory: string
   readonly token: string
   readonly client: Client
   /** URL of ClickHouse with the login in it; the database is `netops`. */
@@ -54,5 +55,11 @@ export const startService = Effect.gen(function*() {
   const anonymous = yield* makeFetchClient({ baseUrl: url })
   const token = yield* tokenByPassword(anonymous, { username: "admin", password })
   const client = yield* makeFetchClient({ baseUrl: url, token })
-  return { url, token: Redacted.value(token), client, clickHouseUrl: Redacted.value(clickhouse.url) } satisfies Service
+  return {
+    url,
+    directory,
+    token: Redacted.value(token),
+    client,
+    clickHouseUrl: Redacted.value(clickhouse.url)
+  } satisfies Service
 })

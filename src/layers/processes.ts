@@ -14,15 +14,17 @@ const read = (onLinux: () => Promise<string>, elsewhere: () => Promise<string>) 
     Effect.map(Option.filter((text) => text !== ""))
   )
 
+/** When a process started, from its /proc/PID/stat; empty where it has ended. */
+export const startedAt = (stat: string): string => {
+  // proc(5): the 22nd field of stat is the start time; the second, in parentheses, may hold spaces.
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  return state === "Z" || state === "X" ? "" : fields[18] ?? ""
+}
+
 /** A running process as `pid start-time`, which no later process shares; none when it doesn't run. */
 export const processIdentity = (pid: number): Effect.Effect<Option.Option<string>> =>
   read(
-    // proc(5): the 22nd field of stat is the start time; the second, in parentheses, may hold spaces.
-    async () => {
-      const stat = await readFile(`/proc/${pid}/stat`, "latin1")
-      const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-      return state === "Z" || state === "X" ? "" : fields[18] ?? ""
-    },
+    async () => startedAt(await readFile(`/proc/${pid}/stat`, "latin1")),
     () => ps(pid, "lstart")
   ).pipe(Effect.map(Option.map((started) => `${pid} ${started}`)))
 

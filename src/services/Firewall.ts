@@ -2,6 +2,7 @@ import { Context, Data, type DateTime, type Effect } from "effect"
 import type {
   FirewallConfig,
   FirewallConfigId,
+  FirewallConfigSummary,
   FirewallDiff,
   FirewallDraft,
   Ruleset,
@@ -41,7 +42,7 @@ export interface ApplyRequest {
 }
 
 export interface AppliedAnswer {
-  readonly config: FirewallConfig
+  readonly config: FirewallConfigSummary
   readonly revision: number
   readonly previousRevision: number | null
   readonly diff: FirewallDiff
@@ -62,8 +63,8 @@ export interface RunningRuleset {
   readonly foreign: ReadonlyArray<string>
 }
 
-/** Seconds from now; negative ones aren't. */
-type Unreachable = NftUnavailable | GuardUnavailable
+/** The packet filter or a guard can't be reached. */
+export type Unreachable = NftUnavailable | GuardUnavailable
 
 /** Firewall configurations: judged, applied, guarded and taken back. */
 export class Firewall extends Context.Tag("services/Firewall")<
@@ -110,6 +111,8 @@ export class Firewall extends Context.Tag("services/Firewall")<
       id: FirewallConfigId
     ) => Effect.Effect<string, FirewallConfigMissing | RulesetRejected | NftUnavailable>
     readonly running: Effect.Effect<RunningRuleset, NftUnavailable>
+    /** Compares what was applied with many elements with what the kernel has, once it has rested for some seconds. */
+    readonly verify: Effect.Effect<void, NftUnavailable>
     /** Makes the store agree with what guards did and with what a crash left undone; `start` also reapplies. */
     readonly reconcile: (start: boolean) => Effect.Effect<void, Unreachable>
   }

@@ -8,8 +8,12 @@ export class GuardUnavailable extends Data.TaggedError("FirewallGuard/Unavailabl
   }
 }
 
-/** How far a guard is; of `confirmed` and `restored` exactly one is ever reached. */
+/**
+ * How far a guard is; of `confirmed` and `restored` exactly one is ever reached. One that is `lost` restores nothing
+ * any more; one that `failed` tried, and may be asked nothing further.
+ */
 export type GuardState =
+  | { readonly kind: "lost" }
   | { readonly kind: "pending"; readonly deadline: DateTime.Utc }
   | { readonly kind: "restoring" }
   | { readonly kind: "confirmed" }

@@ -1,32 +1,18 @@
-import { Config, DateTime, Effect, Either, Layer } from "effect"
+import { Config, DateTime, Effect, Layer } from "effect"
 import { type FirewallConfigId, FirewallConfigId as Id, type FirewallDraft } from "../schema/FirewallConfig.ts"
 import type { UserId } from "../schema/User.ts"
-import {
-  ApplyPending,
-  type ApplyRequest,
-  Firewall,
-  RulesetRejected,
-  TableForeign,
-  VersionConflict
-} from "./Firewall.ts"
+import { ApplyPending, Firewall, RulesetRejected } from "./Firewall.ts"
+import { makeApply } from "./firewall/apply.ts"
 import { checksumOf } from "./firewall/checksum.ts"
 import { tablesOf } from "./firewall/commands.ts"
-import { difference } from "./firewall/difference.ts"
 import { makeEnforcement } from "./firewall/enforcement.ts"
-import { accepted, comparable, differenceFrom, judge, located } from "./firewall/judge.ts"
+import { comparable, differenceFrom, judge } from "./firewall/judge.ts"
 import { makePendings } from "./firewall/pendings.ts"
-import { asCommands, refusals } from "./firewall/policy.ts"
+import { asCommands, refusals, unspeakable } from "./firewall/policy.ts"
 import { makeReconcile } from "./firewall/reconcile.ts"
-import { replacement, restoration } from "./firewall/replacement.ts"
-import {
-  type Applied,
-  FirewallConfigMissing,
-  FirewallConfigs,
-  type FirewallStanding,
-  notApplied,
-  ownedBy,
-  TableOwned
-} from "./FirewallConfigs.ts"
+import { makeRecovery } from "./firewall/recovery.ts"
+import { replacement } from "./firewall/replacement.ts"
+import { FirewallConfigMissing, FirewallConfigs, notApplied, ownedBy } from "./FirewallConfigs.ts"
 import { FirewallGuard } from "./FirewallGuard.ts"
 import { Ids } from "./Ids.ts"
 import { Nft } from "./Nft.ts"
@@ -49,7 +35,10 @@ const make = Effect.gen(function*() {
   const ids = yield* Ids
   const { confirmSeconds, port } = yield* settings
   const enforcement = makeEnforcement(nft)
-  const pendings = makePendings(configs, guards)
+  const recovery = makeRecovery({ configs, enforcement, nft })
+  const pendings = makePendings({ configs, guards, recovery })
+
+  const apply = makeApply({ configs, confirmSeconds, enforcement, guards, nft, pendings, recovery })
 
   const versionOf = (draft: FirewallDraft, by: UserId) =>
     Effect.gen(function*() {
@@ -63,127 +52,6 @@ const make = Effect.gen(function*() {
     configs.get(id).pipe(
       Effect.filterOrFail((config) => config.is_deleted === 0, () => new FirewallConfigMissing({ id }))
     )
-
-  const refuseOwned = (id: FirewallConfigId, tables: ReadonlyArray<string>) =>
-    Effect.flatMap(configs.standings, (standings) => {
-      for (const other of standings) {
-        const owned = ownedBy(other)
-        const table = tables.find((name) => other.id !== id && owned.includes(name))
-        if (table !== undefined) return Effect.fail(new TableOwned({ table, owner: other.id }))
-      }
-      return Effect.void
-    })
-
-  /** Arms a guard that would bring back what runs now of these tables. */
-  const arm = (
-    guard: string,
-    commands: ReturnType<typeof asCommands>,
-    tables: ReadonlyArray<string>,
-    seconds: number
-  ) =>
-    Effect.gen(function*() {
-      const { anew, inPlace } = restoration(yield* nft.list, commands, tables)
-      yield* nft.check(anew).pipe(Effect.catchTag("Nft/Rejected", ({ messages }) =>
-        new RulesetRejected({
-          errors: [{
-            source: "nft",
-            pointer: "",
-            message: `What runs now could not be restored: ${messages.join("; ")}`
-          }]
-        })))
-      return yield* guards.arm(guard, { restore: [inPlace, anew], seconds })
-    })
-
-  const commit = Effect.fnUntraced(function*(
-    standing: FirewallStanding,
-    version: number,
-    commands: ReturnType<typeof asCommands>,
-    running: ReadonlyArray<unknown>,
-    seconds: number
-  ) {
-    const { applied, id } = standing
-    const tables = tablesOf(commands)
-    const removed = applied.tables.filter((table) => !tables.includes(table))
-    const guard = seconds > 0 ? yield* guards.name : null
-    const state = { status: standing.status, applied, pending: null }
-    const intent = { version, tables: [...new Set([...tables, ...removed])], guard }
-    const settle = (next: Parameters<typeof configs.settle>[1]) => configs.settle(id, next)
-    const giveUp = (status: "failed" | FirewallStanding["status"]) =>
-      Effect.zipRight(
-        guard === null ? Effect.void : Effect.zipRight(Effect.ignore(guards.confirm(guard)), guards.release(guard)),
-        settle({ ...state, status: standing.status === "active" ? "active" : status, intent: null })
-      )
-    yield* settle({ ...state, intent })
-    const armed = guard === null ? null : yield* arm(guard, commands, intent.tables, seconds).pipe(
-      Effect.tapError(() => giveUp(standing.status))
-    )
-    const plan = replacement(running, commands, { removed })
-    yield* nft.apply(plan.commands).pipe(
-      Effect.as(plan),
-      Effect.catchTag(
-        "Nft/Rejected",
-        () =>
-          Effect.flatMap(accepted(nft, running, commands, removed), (verdict) =>
-            Either.isRight(verdict)
-              ? nft.apply(verdict.right.commands).pipe(
-                Effect.as(verdict.right),
-                Effect.catchTag(
-                  "Nft/Rejected",
-                  (rejection) =>
-                    Effect.flatMap(located(nft, verdict.right, rejection), (errors) => new RulesetRejected({ errors }))
-                )
-              )
-              : new RulesetRejected({ errors: verdict.left }))
-      ),
-      Effect.tapErrorTag("Firewall/RulesetRejected", () => giveUp("failed")),
-      Effect.tap(enforcement.tidy)
-    )
-    const baseline = yield* enforcement.readBack(commands)
-    const next: Applied = { version, at: yield* DateTime.now, tables, baseline }
-    yield* settle(
-      armed === null || guard === null
-        ? { status: "active", applied: next, intent: null, pending: null }
-        : {
-          status: "pending_confirmation",
-          applied: next,
-          intent: null,
-          pending: { guard, deadline: armed.deadline, previous: applied }
-        }
-    )
-  })
-
-  const apply = (id: FirewallConfigId, request: ApplyRequest) =>
-    configs.exclusively(Effect.gen(function*() {
-      const config = yield* living(id)
-      const standing = yield* Effect.flatMap(configs.standing(id), pendings.decided)
-      if (standing.pending !== null) return yield* new ApplyPending({ deadline: standing.pending.deadline })
-      if (request.expectedVersion !== undefined && request.expectedVersion !== config.version) {
-        return yield* new VersionConflict({ version: config.version })
-      }
-      const errors = refusals(config.ruleset.nftables)
-      if (errors.length > 0) return yield* new RulesetRejected({ errors })
-      const commands = asCommands(config.ruleset.nftables)
-      const own = standing.applied.tables
-      yield* refuseOwned(id, config.tables)
-      const running = yield* comparable(nft, commands)
-      const foreign = tablesOf(running).filter((table) => config.tables.includes(table) && !own.includes(table))
-      // What an apply left undone isn't foreign.
-      const unfinished = standing.intent?.tables ?? []
-      const strangers = foreign.filter((table) => !unfinished.includes(table))
-      if (strangers.length > 0 && !request.adopt) return yield* new TableForeign({ tables: strangers })
-      const removed = own.filter((table) => !config.tables.includes(table))
-      const diff = differenceFrom(running, commands, removed)
-      yield* commit(standing, config.version, commands, running, request.confirmSeconds ?? confirmSeconds)
-      yield* Effect.logInfo(`firewall: applied ${config.name} version ${config.version}`).pipe(
-        Effect.annotateLogs({ config: id, comment: request.comment ?? "" })
-      )
-      return {
-        config: yield* configs.get(id),
-        revision: config.version,
-        previousRevision: standing.applied.version,
-        diff
-      }
-    })).pipe(Effect.uninterruptible)
 
   const remove = (id: FirewallConfigId) =>
     configs.exclusively(Effect.gen(function*() {
@@ -208,8 +76,25 @@ const make = Effect.gen(function*() {
       return { deactivated }
     })).pipe(Effect.uninterruptible)
 
+  const owned = Effect.map(configs.standings, (standings) => new Set(standings.flatMap(ownedBy)))
+
+  const running = Effect.gen(function*() {
+    const [listed, standings] = yield* Effect.all([nft.list, configs.standings])
+    const owned = new Set(standings.flatMap(({ applied }) => applied.tables))
+    return {
+      nftables: listed,
+      drift: standings.map(({ applied, id, name }) => ({
+        id,
+        name,
+        tables: applied.tables,
+        diff: enforcement.drift(applied, listed, applied.tables)
+      })),
+      foreign: tablesOf(listed).filter((table) => !owned.has(table))
+    }
+  })
+
   return Firewall.of({
-    validate: (ruleset) => judge(nft, ruleset.nftables, { port }),
+    validate: (ruleset) => judge(nft, ruleset.nftables, { port, owned }),
     create: Effect.fn("Firewall.create")(function*(draft, by) {
       return yield* configs.create(Id.make(yield* ids.uuid), yield* versionOf(draft, by))
     }),
@@ -230,6 +115,8 @@ const make = Effect.gen(function*() {
     }),
     exported: Effect.fn("Firewall.exported")(function*(id) {
       const { ruleset } = yield* configs.get(id)
+      const errors = unspeakable(ruleset.nftables)
+      if (errors.length > 0) return yield* new RulesetRejected({ errors })
       return yield* nft.render(asCommands(ruleset.nftables)).pipe(
         Effect.catchTag(
           "Nft/Rejected",
@@ -237,21 +124,20 @@ const make = Effect.gen(function*() {
         )
       )
     }),
-    running: Effect.gen(function*() {
-      const [listed, standings] = yield* Effect.all([nft.list, configs.standings])
-      const owned = new Set(standings.flatMap(({ applied }) => applied.tables))
-      return {
-        nftables: listed,
-        drift: standings.map(({ applied, id, name }) => ({
-          id,
-          name,
-          tables: applied.tables,
-          diff: difference(applied.baseline, listed, applied.tables, enforcement.hasElements(applied.baseline))
-        })),
-        foreign: tablesOf(listed).filter((table) => !owned.has(table))
+    // What is listed while it changes is anything: drift is looked at twice, the second time while nothing is applied.
+    running: Effect.filterOrElse(
+      running,
+      ({ drift }) => drift.every(({ diff }) => diff.identical),
+      () => configs.exclusively(running)
+    ),
+    verify: Effect.gen(function*() {
+      for (const standing of yield* configs.standings) {
+        if (standing.status === "active" && (yield* enforcement.isUnverified(standing.applied))) {
+          yield* recovery.verify(standing)
+        }
       }
     }),
-    reconcile: makeReconcile({ configs, guards, nft, enforcement, pendings })
+    reconcile: makeReconcile({ configs, guards, nft, pendings, recovery })
   })
 })
 

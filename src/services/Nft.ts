@@ -48,6 +48,10 @@ export class Nft extends Context.Tag("services/Nft")<
     readonly structure: Effect.Effect<ReadonlyArray<NftObject>, NftUnavailable>
     /** What nft's own language calls these commands, which run in a namespace of their own that is then gone. */
     readonly render: (commands: ReadonlyArray<NftCommandObject>) => Effect.Effect<string, NftRejected | NftUnavailable>
+    /** What would be listed of these commands on an empty ruleset: they run in a namespace of their own. */
+    readonly rehearse: (
+      commands: ReadonlyArray<NftCommandObject>
+    ) => Effect.Effect<ReadonlyArray<NftObject>, NftRejected | NftUnavailable>
     /** The whole running ruleset as text without handles and counter values: equal texts mean equal rulesets. */
     readonly listText: Effect.Effect<string, NftUnavailable>
     /** The verdict on a transaction, which isn't committed. */

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, FastCheck as fc } from "effect"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { dirname } from "node:path"
-import { encodeTransaction, withInputFile } from "../../src/layers/nft/transaction.ts"
+import { encodeTransaction, inputDirectory, withInputFile } from "../../src/layers/nft/transaction.ts"
 
 const unit = fc.constantFrom("\"", "\\", "\0", "\n", ";", "u0022", "é", "a")
 const text = fc.oneof(fc.array(unit).map((units) => units.join("")), fc.string({ unit: "binary" }))
@@ -29,14 +29,18 @@ it.effect("refuses what is too deep or too large", () =>
     }
   }))
 
-it.effect("the input file is private, and gone afterwards", () =>
+it.effect("the input file is private, and gone afterwards with its directory", () =>
   Effect.gen(function*() {
-    const path = yield* withInputFile("text", (path) =>
-      Effect.sync(() => {
-        assert.strictEqual(readFileSync(path, "utf8"), "text")
-        assert.strictEqual(statSync(path).mode & 0o777, 0o600)
-        assert.strictEqual(statSync(dirname(path)).mode & 0o777, 0o700)
-        return path
-      }))
+    const path = yield* Effect.scoped(Effect.flatMap(inputDirectory, (directory) =>
+      Effect.tap(
+        withInputFile(directory, "text", (path) =>
+          Effect.sync(() => {
+            assert.strictEqual(readFileSync(path, "utf8"), "text")
+            assert.strictEqual(statSync(path).mode & 0o777, 0o600)
+            assert.strictEqual(statSync(dirname(path)).mode & 0o777, 0o700)
+            return path
+          })),
+        (path) => Effect.sync(() => assert.isFalse(existsSync(path)))
+      )))
     assert.isFalse(existsSync(dirname(path)))
   }))

@@ -1,12 +1,14 @@
 import { DateTime, Effect, Layer } from "effect"
 import type { NftCommandObject } from "../../src/schema/Nftables.ts"
-import { FirewallGuard, type GuardState, GuardUnavailable } from "../../src/services/FirewallGuard.ts"
+import { FirewallGuard, type GuardState } from "../../src/services/FirewallGuard.ts"
 import { Nft } from "../../src/services/Nft.ts"
 
 interface Armed {
   readonly restore: ReadonlyArray<ReadonlyArray<NftCommandObject>>
   state: GuardState
 }
+
+const lost: Armed = { restore: [], state: { kind: "lost" } }
 
 /** A guard by the `Clock`, which restores when it is next looked at after its deadline. */
 export const FirewallGuardMemory = Layer.effect(
@@ -24,7 +26,7 @@ export const FirewallGuardMemory = Layer.effect(
     const look = (guard: string) =>
       Effect.gen(function*() {
         const armed = guards.get(guard)
-        if (armed === undefined) return yield* new GuardUnavailable({ reason: "no such guard" })
+        if (armed === undefined) return lost
         const { state } = armed
         if (state.kind === "pending" && DateTime.lessThanOrEqualTo(state.deadline, yield* DateTime.now)) {
           yield* restore(armed)

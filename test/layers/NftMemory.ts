@@ -59,6 +59,11 @@ export const NftMemory = Layer.effect(
           Clock.currentTimeMillis,
           (nowMs) => Effect.map(run(emptyModel(), commands, nowMs), (model) => textOf(listModel(model, nowMs)))
         ),
+      rehearse: (commands) =>
+        Effect.flatMap(
+          Clock.currentTimeMillis,
+          (nowMs) => Effect.map(run(emptyModel(), commands, nowMs), (model) => listModel(model, nowMs))
+        ),
       listText: Effect.map(
         list,
         textOf

@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { difference } from "../../src/services/firewall/difference.ts"
-import { refusals } from "../../src/services/firewall/policy.ts"
+import { refusals, unspeakable } from "../../src/services/firewall/policy.ts"
 import { replacement } from "../../src/services/firewall/replacement.ts"
 import { warnings } from "../../src/services/firewall/warnings.ts"
 import { rulesets } from "../support/arbitraries/ruleset.ts"
+import { nftCorpus } from "../support/nftCorpus/cases.ts"
 
 const at = { family: "inet", table: "t" }
 const table = { table: { family: "inet", name: "t" } }
@@ -33,13 +34,25 @@ describe("the policy", () => {
     }
   })
 
-  it("refuses names that nft's own language can't say", () => {
+  it("refuses nothing of what libnftables JSON can say but families that don't exist", () => {
+    const refused = nftCorpus().filter(({ nftables }) => refusals(nftables).length > 0)
+    assert.sameMembers(refused.map(({ name }) => name.slice(0, 60)), [
+      "[{\"add\":{\"table\":{\"name\":\"t\"}}}]",
+      "[{\"add\":{\"table\":{\"family\":\"ipx\",\"name\":\"t\"}}}]",
+      "[{\"add\":{\"table\":{\"family\":\"inet\"}}}]"
+    ])
+  })
+
+  it("knows names that nft's own language can't say", () => {
+    const named = (name: string) => unspeakable([{ table: { family: "inet", name } }]).map(({ pointer }) => pointer)
     for (const name of ["", "1a", "a b", "a\"b", "a;b", "a\nb", "é", "a".repeat(256), "@a", "a{"]) {
-      assert.deepStrictEqual(pointers([{ table: { family: "inet", name } }]), ["/nftables/0/table/name"], name)
-    }
-    for (const name of ["_", "a.b-c/d\\e_1", "a".repeat(255)]) {
+      assert.deepStrictEqual(named(name), ["/nftables/0/table/name"], name)
       assert.deepStrictEqual(refusals([{ table: { family: "inet", name } }]), [])
     }
+    for (const name of ["_", "a.b-c/d\\e_1", "a".repeat(255)]) assert.deepStrictEqual(named(name), [])
+  })
+
+  it("refuses texts that can't be kept", () => {
     assert.deepStrictEqual(pointers([rule({ log: { prefix: "a\0b" } }, { log: { prefix: "a\ud800" } })]), [
       "/nftables/0/add/rule/expr/0/log/prefix",
       "/nftables/0/add/rule/expr/1/log/prefix"

@@ -150,7 +150,8 @@ export const ExecutionLive = Layer.effect(
       "ipRestrictions.check",
       "dhcpFilters.validate",
       "bulk.preview",
-      "notifications.preview"
+      "notifications.preview",
+      "firewall.validate"
     ])
 
     return Execution.of({

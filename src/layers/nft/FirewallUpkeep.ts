@@ -61,7 +61,9 @@ const make = Effect.gen(function*() {
     Effect.catchAllCause(effect, (cause) => Effect.logDebug("firewall: upkeep failed, and is tried again", cause))
 
   yield* Effect.catchAllCause(settle, (cause) => Effect.logWarning("firewall: what should run is not known", cause))
-  yield* Effect.forkScoped(Effect.repeat(calmly(settle), Schedule.spaced(settleInterval)))
+  yield* Effect.forkScoped(
+    Effect.repeat(calmly(Effect.zipRight(settle, firewall.verify)), Schedule.spaced(settleInterval))
+  )
   yield* Effect.forkScoped(Effect.repeat(Effect.delay(calmly(compare), every), Schedule.spaced(Duration.zero)))
 })
 

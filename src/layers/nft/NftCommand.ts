@@ -1,10 +1,10 @@
-import { Duration, Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { Nftables, type NftCommandObject } from "../../schema/Nftables.ts"
 import { Nft, NftRejected, NftUnavailable } from "../../services/Nft.ts"
 import { NftPlace, NftPlaceLive } from "./NftPlace.ts"
 import { runTool, type ToolResult } from "./runTool.ts"
 import { withScratch } from "./scratch.ts"
-import { encodeTransaction, withInputFile } from "./transaction.ts"
+import { encodeTransaction, inputDirectory, withInputFile } from "./transaction.ts"
 
 const processesMax = 8
 const messagesMax = 20
@@ -25,6 +25,7 @@ const messagesOf = ({ code, stderr }: ToolResult): ReadonlyArray<string> => {
     .filter((message) => message !== "" && !/^Parsing command array at index \d+ failed/.test(message))
     .map((message) => message.slice(0, messageMaxLength))
   if (messages.length > 0) return messages.slice(0, messagesMax)
+  if (code === null) return ["nft crashed on the transaction"]
   return [code === 1 ? "The transaction isn't libnftables JSON" : `nft ended with ${code} and no message`]
 }
 
@@ -33,11 +34,12 @@ const obstacleOf = ({ code, stderr }: ToolResult): string | undefined => {
   const lines = stderr.split("\n").map((line) => line.trim()).filter((line) => line !== "")
   const obstacle = lines.find((line) => /^nsenter: |cache initialization failed|Netlink socket/i.test(line))
   if (obstacle !== undefined) return /failed to execute nft: No such/.test(obstacle) ? "nft is not installed" : obstacle
-  return code >= 126 ? lines[0] ?? `nft ended with ${code}` : undefined
+  return code !== null && code >= 126 ? lines[0] ?? `nft ended with ${code}` : undefined
 }
 
 const make = Effect.gen(function*() {
   const { options, target } = yield* NftPlace
+  const directory = yield* inputDirectory
   const processes = yield* Effect.makeSemaphore(processesMax)
 
   const runIn = (enter: ReadonlyArray<string>, args: ReadonlyArray<string>) =>
@@ -51,7 +53,15 @@ const make = Effect.gen(function*() {
       )
     )
 
-  const run = (...args: ReadonlyArray<string>) => Effect.flatMap(target.enter, (enter) => runIn(enter, args))
+  // A holder that is dying is taken for alive once more; nft didn't start then.
+  const run = (...args: ReadonlyArray<string>) =>
+    Effect.flatMap(target.enter, (enter) => runIn(enter, args)).pipe(
+      Effect.retry({
+        schedule: Schedule.spaced("20 millis"),
+        times: 3,
+        while: ({ reason }) => reason.startsWith("nsenter: ")
+      })
+    )
 
   const read = (...args: ReadonlyArray<string>) =>
     run(...args).pipe(
@@ -70,8 +80,13 @@ const make = Effect.gen(function*() {
   const transact = (flags: ReadonlyArray<string>, commands: ReadonlyArray<NftCommandObject>) =>
     commands.length === 0 ? Effect.void : Effect.gen(function*() {
       const text = yield* encodeTransaction(commands)
-      const result = yield* withInputFile(text, (path) => run("-j", ...flags, "-f", path))
+      const result = yield* withInputFile(directory, text, (path) => run("-j", ...flags, "-f", path))
       if (result.code === 0) return
+      // Before it sends anything nft has judged everything; where the judging doesn't crash too, what was sent is unknown.
+      if (result.code === null && flags.length === 0) {
+        const check = yield* withInputFile(directory, text, (path) => run("-j", "-c", "-f", path))
+        if (check.code !== null) return yield* unavailable("nft crashed")
+      }
       // A table owned by another process is refused in the words of a missing capability.
       if (result.stderr.includes("Operation not permitted")) yield* probe
       return yield* new NftRejected({ messages: messagesOf(result) })
@@ -83,18 +98,20 @@ const make = Effect.gen(function*() {
       Effect.catchTag("ParseError", () => unavailable("nft listed what isn't libnftables JSON"))
     )
 
-  const render = Effect.fn("Nft.render")(function*(commands: ReadonlyArray<NftCommandObject>) {
-    const text = yield* encodeTransaction(commands)
-    const outer = yield* target.enter
-    return yield* withScratch(outer, options, (enter) =>
-      Effect.gen(function*() {
-        if (commands.length > 0) {
-          const result = yield* withInputFile(text, (path) => runIn(enter, ["-j", "-f", path]))
-          if (result.code !== 0) return yield* new NftRejected({ messages: messagesOf(result) })
-        }
-        return (yield* runIn(enter, ["-s", "list", "ruleset"])).stdout
-      }))
-  })
+  /** What nft lists of these commands in a namespace of their own. */
+  const elsewhere = (commands: ReadonlyArray<NftCommandObject>, ...list: ReadonlyArray<string>) =>
+    Effect.gen(function*() {
+      const text = yield* encodeTransaction(commands)
+      const outer = yield* target.enter
+      return yield* withScratch(outer, options, (enter) =>
+        Effect.gen(function*() {
+          if (commands.length > 0) {
+            const result = yield* withInputFile(directory, text, (path) => runIn(enter, ["-j", "-f", path]))
+            if (result.code !== 0) return yield* new NftRejected({ messages: messagesOf(result) })
+          }
+          return (yield* runIn(enter, list)).stdout
+        }))
+    }).pipe(processes.withPermits(1))
 
   const nft = Nft.of({
     target: target.name,
@@ -113,7 +130,9 @@ const make = Effect.gen(function*() {
       ),
     list: read("-j", "list", "ruleset").pipe(Effect.flatMap(objects), Effect.withSpan("Nft.list")),
     structure: read("-j", "-t", "list", "ruleset").pipe(Effect.flatMap(objects), Effect.withSpan("Nft.structure")),
-    render: (commands) => processes.withPermits(1)(render(commands)),
+    render: (commands) => elsewhere(commands, "-s", "list", "ruleset").pipe(Effect.withSpan("Nft.render")),
+    rehearse: (commands) =>
+      elsewhere(commands, "-j", "list", "ruleset").pipe(Effect.flatMap(objects), Effect.withSpan("Nft.rehearse")),
     listText: read("-s", "list", "ruleset").pipe(Effect.withSpan("Nft.listText")),
     check: (commands) =>
       transact(["-c"], commands).pipe(
@@ -143,4 +162,4 @@ const make = Effect.gen(function*() {
  * each call. The sandbox outlives the process, a kill and a restart; it ends with its data directory, or with a
  * service manager that ends the whole control group.
  */
-export const NftCommand = Layer.effect(Nft, make).pipe(Layer.provide(NftPlaceLive))
+export const NftCommand = Layer.scoped(Nft, make).pipe(Layer.provide(NftPlaceLive))

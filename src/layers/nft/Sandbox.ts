@@ -1,9 +1,10 @@
 import { type Duration, Effect, Option, Schedule } from "effect"
 import { spawn } from "node:child_process"
+import { readFileSync, readlinkSync } from "node:fs"
 import * as fs from "node:fs/promises"
 import { join } from "node:path"
 import { NftUnavailable } from "../../services/Nft.ts"
-import { processIdentity } from "../processes.ts"
+import { startedAt } from "../processes.ts"
 import { capabilities } from "./capabilities.ts"
 import { runTool, toolEnvironment } from "./runTool.ts"
 
@@ -24,22 +25,27 @@ const unavailable = (reason: string) => new NftUnavailable({ reason })
 
 const attempt = <A>(evaluate: () => Promise<A>) => Effect.option(Effect.tryPromise(evaluate))
 
+/** Of /proc, which answers at once: each call of nft asks it, and a thread of the pool would take longer. */
+const seen = (read: () => string) => Option.liftThrowable(read)()
+
 /** What tells a holder from a later process with its pid, also after a reboot. */
 const identity = (pid: number) =>
-  Effect.gen(function*() {
-    const started = yield* yield* processIdentity(pid)
-    const boot = yield* yield* attempt(() => fs.readFile("/proc/sys/kernel/random/boot_id", "utf8"))
-    const namespace = yield* yield* attempt(() => fs.readlink(`/proc/${pid}/ns/net`))
-    return `${started} ${boot.trim()} ${namespace}`
-  }).pipe(Effect.option)
+  Effect.sync(() =>
+    Option.gen(function*() {
+      const started = yield* seen(() => startedAt(readFileSync(`/proc/${pid}/stat`, "latin1")))
+      const boot = yield* seen(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"))
+      const namespace = yield* seen(() => readlinkSync(`/proc/${pid}/ns/net`))
+      return started === "" ? yield* Option.none() : `${pid} ${started} ${boot.trim()} ${namespace}`
+    })
+  )
 
 /** The arguments that run a program in the namespaces of a process. */
 export const entry = (pid: number) =>
-  Effect.gen(function*() {
-    const [own, other] = yield* Effect.all([
-      attempt(() => fs.readlink("/proc/self/ns/user")),
-      attempt(() => fs.readlink(`/proc/${pid}/ns/user`))
-    ])
+  Effect.sync(() => {
+    const [own, other] = ["self", pid].map((process) => seen(() => readlinkSync(`/proc/${process}/ns/user`))) as [
+      Option.Option<string>,
+      Option.Option<string>
+    ]
     const user = Option.getOrNull(own) === Option.getOrNull(other)
       ? []
       : [`--user=/proc/${pid}/ns/user`, "--preserve-credentials"]
@@ -61,7 +67,7 @@ export const makeSandbox = (options: {
     const one = yield* Effect.makeSemaphore(1)
 
     const current = Effect.gen(function*() {
-      const text = yield* attempt(() => fs.readFile(record, "utf8"))
+      const text = seen(() => readFileSync(record, "utf8"))
       if (Option.isNone(text)) return Option.none<number>()
       const pid = Number.parseInt(text.value, 10)
       const found = yield* identity(pid)

@@ -5,10 +5,14 @@ import { execFile } from "node:child_process"
 export class ToolFailed extends Data.TaggedError("Nft/ToolFailed")<{ readonly reason: string }> {}
 
 export interface ToolResult {
-  readonly code: number
+  /** The exit code; null where the program crashed. */
+  readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
+
+/** Signals by which a program ends through a fault of its own. */
+const crashes: ReadonlyArray<unknown> = ["SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"]
 
 const outputMaxBytes = 64 * 1024 * 1024
 
@@ -37,6 +41,9 @@ export const runTool = (
     }, (error, stdout, stderr) => {
       if (error === null) return resume(Effect.succeed({ code: 0, stdout, stderr }))
       if (typeof error.code === "number") return resume(Effect.succeed({ code: error.code, stdout, stderr }))
+      if (error.killed !== true && crashes.includes(error.signal)) {
+        return resume(Effect.succeed({ code: null, stdout, stderr }))
+      }
       resume(new ToolFailed({ reason: reasonOf(file, error, options.timeout) }))
     })
     return Effect.sync(() => child.kill("SIGKILL"))

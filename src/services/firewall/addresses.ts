@@ -1,90 +1,8 @@
-import { isIPv6 } from "node:net"
+import { address, isLiteral, type Kinds, kindsOf, other, setTypeKinds } from "./addressKinds.ts"
 import { type Declared, isJson, type Json, pointerTo, tableOf } from "./commands.ts"
 
 /** Reports a string that nft would resolve as a host name. */
 type Report = (pointer: string) => void
-
-/** Of each part of a concatenation: whether nft reads a string there as an address. */
-type Kinds = ReadonlyArray<boolean>
-
-const address: Kinds = [true]
-const other: Kinds = [false]
-
-const octets = /^(?:0[xX][0-9a-fA-F]{1,8}|[0-9]{1,11})$/
-
-/** What inet_aton(3) takes, so that getaddrinfo(3) asks nobody: one to four numbers, decimal, octal or hexadecimal. */
-const isNumericIpv4 = (text: string): boolean => {
-  const parts = text.split(".")
-  if (parts.length > 4 || !parts.every((part) => octets.test(part) && !/^0\d*[89]/.test(part))) return false
-  const values = parts.map((part) => /^0\d/.test(part) ? Number.parseInt(part, 8) : Number(part))
-  const last = values.pop() ?? 0
-  return values.every((value) => value <= 255) && last < 256 ** (4 - values.length)
-}
-
-const isLiteral = (text: string) => text === "*" || text.startsWith("@") || isNumericIpv4(text) || isIPv6(text)
-
-const addressFields: Readonly<Record<string, RegExp>> = {
-  payload: /^(?:saddr|daddr|saddr ip|daddr ip|taddr|gateway|group)$/,
-  exthdr: /^addr/,
-  "ip option": /^addr/
-}
-
-const setTypeKinds = (type: unknown): Kinds => {
-  if (isJson(type)) return "typeof" in type ? kindsOf(type["typeof"]) : address
-  const types = Array.isArray(type) ? type : String(type).split(/\s*\.\s*/)
-  return types.map((name) => isJson(name) ? kindsOf(name).includes(true) : /^ip(?:v4|v6|)_?addr$/.test(String(name)))
-}
-
-/** How nft reads constants that meet this expression. Unknown expressions are taken for addresses. */
-const kindsOf = (expression: unknown): Kinds => {
-  if (Array.isArray(expression)) return kindsOf(expression[0])
-  if (!isJson(expression)) return address
-  const [kind = "", value] = Object.entries(expression)[0] ?? []
-  const body = isJson(value) ? value : {}
-  switch (kind) {
-    case "payload":
-      // An ether address has the field name of an IP address; nft never resolves it.
-      if (body["protocol"] === "ether") return other
-      return addressFields[kind]!.test(String(body["field"])) ? address : other
-    case "exthdr":
-    case "ip option":
-      return addressFields[kind]!.test(String(body["field"])) ? address : other
-    case "ct":
-    case "ipsec":
-      return /addr$/.test(String(body["key"])) ? address : other
-    case "rt":
-      return body["key"] === "nexthop" ? address : other
-    case "concat":
-      return Array.isArray(value) ? value.flatMap(kindsOf) : address
-    case "map":
-      return mapKinds(body["data"])
-    case "prefix":
-      return kindsOf(body["addr"])
-    case "|":
-    case "^":
-    case "&":
-    case "<<":
-    case ">>":
-      return Array.isArray(value) ? kindsOf(value.find(isJson)) : address
-    case "elem":
-      return kindsOf(body["val"])
-    case "meta":
-    case "fib":
-    case "numgen":
-    case "jhash":
-    case "symhash":
-    case "osf":
-    case "socket":
-    case "tcp option":
-    case "sctp chunk":
-    case "dccp option":
-      return other
-  }
-  return address
-}
-
-/** A map's values can't be told from its name; those of an anonymous one are what they look like. */
-const mapKinds = (_data: unknown): Kinds => address
 
 const walk = (value: unknown, kinds: Kinds, pointer: string, report: Report): void => {
   if (typeof value === "string") {
@@ -92,10 +10,11 @@ const walk = (value: unknown, kinds: Kinds, pointer: string, report: Report): vo
     return
   }
   if (Array.isArray(value)) {
+    const isFree = !kinds.includes(true)
     for (let i = 0; i < value.length; i++) {
       const item: unknown = value[i]
       // The usual element is a plain literal; a pointer is made only for what needs one.
-      if (typeof item === "string" && (!kinds.includes(true) || isLiteral(item))) continue
+      if (typeof item === "string" && (isFree || isLiteral(item))) continue
       if (typeof item === "object" || typeof item === "string") walk(item, kinds, pointerTo(pointer, i), report)
     }
     return
@@ -163,12 +82,13 @@ type Sets = ReadonlyMap<string, SetKinds>
 
 const verdictMap: Kinds = other
 
-const walkStatement = (
-  statement: unknown,
-  setsOf: (name: unknown) => SetKinds | undefined,
-  pointer: string,
-  report: Report
-): void => {
+/** What a rule is in. */
+interface Place {
+  readonly family: unknown
+  readonly setsOf: (name: unknown) => SetKinds | undefined
+}
+
+const walkStatement = (statement: unknown, place: Place, pointer: string, report: Report): void => {
   if (!isJson(statement)) return
   for (const [kind, inner] of Object.entries(statement)) {
     const at = pointerTo(pointer, kind)
@@ -183,7 +103,8 @@ const walkStatement = (
       case "tproxy":
       case "dup":
       case "fwd":
-        walk(body["addr"], address, pointerTo(at, "addr"), report)
+        // In netdev a packet is duplicated to an interface.
+        walk(body["addr"], kind === "dup" && place.family === "netdev" ? other : address, pointerTo(at, "addr"), report)
         for (const key of ["port", "dev"]) walk(body[key], other, pointerTo(at, key), report)
         break
       case "masquerade":
@@ -199,15 +120,15 @@ const walkStatement = (
         break
       case "set":
       case "map": {
-        const found = setsOf(body[kind])
+        const found = place.setsOf(body[kind])
         walk(body["elem"], found?.keys ?? address, pointerTo(at, "elem"), report)
         walk(body["data"], found?.values ?? address, pointerTo(at, "data"), report)
-        walkStatements(body["stmt"], setsOf, pointerTo(at, "stmt"), report)
+        walkStatements(body["stmt"], place, pointerTo(at, "stmt"), report)
         break
       }
       case "meter":
         walk(body["key"], kindsOf(isJson(body["key"]) ? body["key"] : undefined), pointerTo(at, "key"), report)
-        walkStatements(body["stmt"], setsOf, pointerTo(at, "stmt"), report)
+        walkStatements(body["stmt"], place, pointerTo(at, "stmt"), report)
         break
       // Names of objects, chosen by a key.
       case "counter":
@@ -225,15 +146,10 @@ const walkStatement = (
   }
 }
 
-const walkStatements = (
-  statements: unknown,
-  setsOf: (name: unknown) => SetKinds | undefined,
-  pointer: string,
-  report: Report
-) => {
+const walkStatements = (statements: unknown, place: Place, pointer: string, report: Report) => {
   if (Array.isArray(statements)) {
-    statements.forEach((one, i) => walkStatement(one, setsOf, pointerTo(pointer, i), report))
-  } else walkStatement(statements, setsOf, pointer, report)
+    statements.forEach((one, i) => walkStatement(one, place, pointerTo(pointer, i), report))
+  } else walkStatement(statements, place, pointer, report)
 }
 
 const setKey = (object: Declared, name: unknown) => `${tableOf(object)} ${String(name)}`
@@ -265,8 +181,10 @@ export const hostNames = (objects: ReadonlyArray<Declared>, report: Report): voi
   for (const object of objects) {
     const { body, kind, pointer } = object
     const named = (name: unknown) => sets.get(setKey(object, String(name).replace(/^@/, "")))
-    if (kind === "rule") walkStatements(body["expr"], named, pointerTo(pointer, "expr"), report)
-    else if (kind === "set" || kind === "map" || kind === "element") {
+    if (kind === "rule") {
+      const place = { family: body["family"], setsOf: named }
+      walkStatements(body["expr"], place, pointerTo(pointer, "expr"), report)
+    } else if (kind === "set" || kind === "map" || kind === "element") {
       walkElements(body["elem"], named(body["name"]) ?? unknownSet, pointerTo(pointer, "elem"), report)
     }
   }

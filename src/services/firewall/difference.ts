@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { FirewallChange, FirewallDiff } from "../../schema/FirewallConfig.ts"
 import { tablesOf } from "./commands.ts"
-import { type NormalTable, normalTables } from "./normal.ts"
+import { elementText, type NormalTable, normalTables } from "./normal.ts"
 
 /** Most changes that a diff lists; it counts all of them. */
 const changesMax = 200
@@ -11,8 +11,12 @@ class Tally {
   readonly changes: Array<FirewallChange> = []
 
   note(change: FirewallChange) {
-    this.counts[change.op]++
-    if (this.changes.length < changesMax) this.changes.push(change)
+    this.count(change.op, () => change)
+  }
+
+  count(op: FirewallChange["op"], change: () => Omit<FirewallChange, "op">) {
+    this.counts[op]++
+    if (this.changes.length < changesMax) this.changes.push({ op, ...change() })
   }
 }
 
@@ -48,15 +52,21 @@ const rules = (tally: Tally, table: string, before: NormalTable, after: NormalTa
   }
 }
 
-const empty: ReadonlySet<string> = new Set()
+const texts = (elements: ReadonlyArray<unknown>): ReadonlySet<string> => new Set(elements.map(elementText))
 
 const elements = (tally: Tally, table: string, before: NormalTable, after: NormalTable) => {
   for (const set of new Set([...before.elements.keys(), ...after.elements.keys()])) {
-    const [was, is] = [before.elements.get(set) ?? empty, after.elements.get(set) ?? empty]
-    for (const element of was) {
-      if (!is.has(element)) tally.note({ op: "remove", table, path: `element ${set} ${element}` })
+    const [was, is] = [before.elements.get(set) ?? [], after.elements.get(set) ?? []]
+    const path = (element: string) => `element ${set} ${element}`
+    // A set that is all new, or all gone, needs no search: there may be hundreds of thousands.
+    if (was.length === 0 || is.length === 0) {
+      for (const element of is) tally.count("add", () => ({ table, path: path(elementText(element)) }))
+      for (const element of was) tally.count("remove", () => ({ table, path: path(elementText(element)) }))
+      continue
     }
-    for (const element of is) if (!was.has(element)) tally.note({ op: "add", table, path: `element ${set} ${element}` })
+    const [old, next] = [texts(was), texts(is)]
+    for (const element of old) if (!next.has(element)) tally.count("remove", () => ({ table, path: path(element) }))
+    for (const element of next) if (!old.has(element)) tally.count("add", () => ({ table, path: path(element) }))
   }
 }
 

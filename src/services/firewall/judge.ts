@@ -1,7 +1,7 @@
-import { Effect, Either } from "effect"
+import { Effect, Either, Fiber } from "effect"
 import type { FirewallDiff, RulesetError, RulesetWarning } from "../../schema/FirewallConfig.ts"
 import type { Nft, NftRejected, NftUnavailable } from "../Nft.ts"
-import { declarations, type Json, pointerTo, tablesOf } from "./commands.ts"
+import { declarations, type Json, pointerTo, tableOf, tablesOf } from "./commands.ts"
 import { difference } from "./difference.ts"
 import { asCommands, refusals } from "./policy.ts"
 import { type Replacement, replacement } from "./replacement.ts"
@@ -35,11 +35,13 @@ export const located = (
         )
       )
     let [accepted, rejected, reason] = [start, commands.length, rejection]
+    // It is often the last one: what is added to something that was right.
+    let probe = rejected - 1
     while (rejected - accepted > 1) {
-      const middle = (accepted + rejected) >> 1
-      const verdict = yield* check(middle)
-      if (verdict === undefined) accepted = middle
-      else [rejected, reason] = [middle, verdict]
+      const verdict = yield* check(probe)
+      if (verdict === undefined) accepted = probe
+      else [rejected, reason] = [probe, verdict]
+      probe = (accepted + rejected) >> 1
     }
     const index = rejected - 1 - start
     const command = commands[rejected - 1] ?? {}
@@ -94,19 +96,48 @@ export interface Judgement {
   readonly diff: FirewallDiff | null
 }
 
+/** Of the tables that the ruleset declares, those that run and that nobody here applied. */
+const strangersIn = (
+  ruleset: ReadonlyArray<unknown>,
+  running: ReadonlySet<string>,
+  owned: ReadonlySet<string>
+): ReadonlyArray<RulesetWarning> => {
+  const seen = new Set<string>()
+  return declarations(ruleset).flatMap((object) => {
+    const table = tableOf(object)
+    if (!running.has(table) || owned.has(table) || seen.has(table)) return []
+    seen.add(table)
+    const message = "This table runs and wasn't applied by this service: an apply is refused unless it says `adopt`"
+    return [{ pointer: object.pointer, message }]
+  })
+}
+
 /** Our refusals first; without any, nft's verdict on the transaction that an apply would send. */
 export const judge = (
   nft: NftService,
   ruleset: ReadonlyArray<unknown>,
-  service: { readonly port: number }
+  service: {
+    readonly port: number
+    /** Of the tables that run, those that a configuration has applied. */
+    readonly owned: Effect.Effect<ReadonlySet<string>>
+  }
 ): Effect.Effect<Judgement, NftUnavailable> =>
-  Effect.gen(function*() {
+  Effect.scoped(Effect.gen(function*() {
+    // The tool works while we do.
+    const listing = yield* Effect.forkScoped(comparable(nft, ruleset))
+    yield* Effect.yieldNow()
     const refused = refusals(ruleset)
     if (refused.length > 0) return { valid: false, errors: refused, warnings: [], diff: null }
     const commands = asCommands(ruleset)
-    const running = yield* comparable(nft, commands)
-    const verdict = yield* accepted(nft, running, commands, [])
+    const running = yield* Fiber.join(listing)
+    const checking = yield* Effect.forkScoped(accepted(nft, running, commands, []))
+    yield* Effect.yieldNow()
+    const diff = differenceFrom(running, commands, [])
+    const present = new Set(tablesOf(running))
+    const meets = tablesOf(ruleset).some((table) => present.has(table))
+    const strangers = meets ? strangersIn(ruleset, present, yield* service.owned) : []
+    const verdict = yield* Fiber.join(checking)
     return Either.isLeft(verdict)
       ? { valid: false, errors: verdict.left, warnings: [], diff: null }
-      : { valid: true, errors: [], warnings: warnings(ruleset, service), diff: differenceFrom(running, commands, []) }
-  })
+      : { valid: true, errors: [], warnings: [...strangers, ...warnings(ruleset, service)], diff }
+  }))

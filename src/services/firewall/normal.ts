@@ -45,11 +45,12 @@ export interface NormalTable {
   readonly parts: ReadonlyMap<string, unknown>
   /** By chain, in order. */
   readonly rules: ReadonlyMap<string, ReadonlyArray<unknown>>
-  /** By set: the elements as canonical texts. Sets that packets change or that forget are left out. */
-  readonly elements: ReadonlyMap<string, ReadonlySet<string>>
+  /** By set: the elements as they stand there. Sets that packets change or that forget are left out. */
+  readonly elements: ReadonlyMap<string, ReadonlyArray<unknown>>
 }
 
-const elementText = (element: unknown): string =>
+/** An element as a canonical text. */
+export const elementText = (element: unknown): string =>
   typeof element === "string" ? element.toLowerCase() : JSON.stringify(shortest(element))
 
 const changesByItself = (body: Json) =>
@@ -66,7 +67,7 @@ export const normalTables = (commands: ReadonlyArray<unknown>): ReadonlyMap<stri
   const tables = new Map<string, {
     readonly parts: Map<string, unknown>
     readonly rules: Map<string, Array<unknown>>
-    readonly elements: Map<string, Set<string>>
+    readonly elements: Map<string, ReadonlyArray<unknown>>
     readonly moving: Set<string>
   }>()
   for (const object of declarations(commands)) {
@@ -92,9 +93,8 @@ export const normalTables = (commands: ReadonlyArray<unknown>): ReadonlyMap<stri
     if (kind === "set" || kind === "map" || kind === "element") {
       if (kind !== "element" && changesByItself(body)) table.moving.add(name)
       if (table.moving.has(name)) continue
-      const elements = table.elements.get(name) ?? new Set()
-      table.elements.set(name, elements)
-      for (const element of listOf(body["elem"])) elements.add(elementText(element))
+      const [before, more] = [table.elements.get(name) ?? [], listOf(body["elem"])]
+      table.elements.set(name, before.length === 0 ? more : [...before, ...more])
     }
   }
   return tables

@@ -1,67 +1,144 @@
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import type { FirewallConfig, FirewallConfigId } from "../../schema/FirewallConfig.ts"
 import { NothingPending } from "../Firewall.ts"
 import type { FirewallConfigMissing, FirewallConfigs, FirewallStanding } from "../FirewallConfigs.ts"
 import type { FirewallGuard, GuardState, GuardUnavailable } from "../FirewallGuard.ts"
+import type { NftUnavailable } from "../Nft.ts"
+import type { makeRecovery } from "./recovery.ts"
 
-/** Takes down what a guard decided, and asks it to decide. */
-export const makePendings = (configs: FirewallConfigs["Type"], guards: FirewallGuard["Type"]) => {
-  const settle = (standing: FirewallStanding, state: GuardState): Effect.Effect<FirewallStanding> =>
+type Unreachable = GuardUnavailable | NftUnavailable
+type Pending = NonNullable<FirewallStanding["pending"]>
+
+/** How long after its deadline a guard that can't be reached from here is given up, in seconds. */
+const patience = 60
+
+/** Takes down what a guard decided, and asks it to decide; decides itself in the place of a guard that can't. */
+export const makePendings = ({ configs, guards, recovery }: {
+  readonly configs: FirewallConfigs["Type"]
+  readonly guards: FirewallGuard["Type"]
+  readonly recovery: ReturnType<typeof makeRecovery>
+}) => {
+  const conclude = (
+    standing: FirewallStanding,
+    pending: Pending,
+    outcome: "confirmed" | "restored" | "failed",
+    applied = outcome === "restored" ? pending.previous : standing.applied
+  ) =>
     Effect.gen(function*() {
-      const { id, name, pending } = standing
-      if (pending === null || state.kind === "restoring") return standing
-      const next = state.kind === "pending"
-        ? { ...standing, pending: { ...pending, deadline: state.deadline } }
-        : state.kind === "confirmed"
-        ? { ...standing, status: "active" as const, pending: null }
-        : {
-          ...standing,
-          status: state.kind === "failed"
-            ? "failed" as const
-            : pending.previous.version === null
-            ? "inactive" as const
-            : "active" as const,
-          applied: pending.previous,
-          pending: null
-        }
+      const { id, name } = standing
+      const status = outcome === "failed"
+        ? "failed" as const
+        : applied.version === null
+        ? "inactive" as const
+        : "active" as const
+      const next = { ...standing, status, applied, pending: null }
       yield* Effect.orDie(configs.settle(id, next))
-      if (state.kind !== "pending") {
-        yield* guards.release(pending.guard)
-        yield* Effect.logInfo(`firewall: ${name} ${state.kind}`).pipe(Effect.annotateLogs({ config: id }))
-      }
+      yield* guards.release(pending.guard)
+      yield* Effect.logInfo(`firewall: ${name} ${outcome}`).pipe(Effect.annotateLogs({ config: id }))
       return next
     })
 
-  /** The standing once what its guard decided meanwhile is taken down. */
-  const decided = (standing: FirewallStanding): Effect.Effect<FirewallStanding, GuardUnavailable> => {
-    const { pending } = standing
-    return pending === null
-      ? Effect.succeed(standing)
-      : Effect.flatMap(
-        guards.state(pending.guard),
-        (state) => state.kind === "pending" ? Effect.succeed(standing) : settle(standing, state)
-      )
+  /** In the place of a guard that is gone or gave up: what ran before comes back, or it is said that it can't. */
+  const restore = (standing: FirewallStanding, pending: Pending) =>
+    Effect.gen(function*() {
+      yield* Effect.logWarning(`firewall: the guard of ${standing.name} is gone, this service restores in its place`)
+      const restored = yield* recovery.restore(standing, pending.previous)
+      return restored === null
+        ? yield* conclude(standing, pending, "failed")
+        : yield* conclude(standing, pending, "restored", restored)
+    })
+
+  const postpone = (standing: FirewallStanding, pending: Pending, deadline: DateTime.Utc) =>
+    Effect.gen(function*() {
+      const next = { ...standing, pending: { ...pending, deadline } }
+      yield* Effect.orDie(configs.settle(standing.id, next))
+      return next
+    })
+
+  const isOver = ({ deadline }: Pending, seconds = 0) =>
+    Effect.map(DateTime.now, (now) => DateTime.lessThanOrEqualTo(DateTime.add(deadline, { seconds }), now))
+
+  /** What the guard says; one that was out of reach for too long after its deadline counts as lost. */
+  const reach = (pending: Pending, answer: Effect.Effect<GuardState, GuardUnavailable>) =>
+    Effect.catchAll(
+      answer,
+      (error) =>
+        Effect.flatMap(isOver(pending, patience), (over) => over ? Effect.succeed({ kind: "lost" } as const) : error)
+    )
+
+  /** Takes down what the guard says. */
+  const settle = (
+    standing: FirewallStanding,
+    pending: Pending,
+    state: GuardState
+  ): Effect.Effect<FirewallStanding, NftUnavailable> => {
+    switch (state.kind) {
+      case "restoring":
+        return Effect.succeed(standing)
+      case "pending":
+        return postpone(standing, pending, state.deadline)
+      case "confirmed":
+      case "restored":
+        return conclude(standing, pending, state.kind)
+      case "failed":
+        return restore(standing, pending)
+      case "lost":
+        return Effect.flatMap(isOver(pending), (over) => over ? restore(standing, pending) : Effect.succeed(standing))
+    }
   }
+
+  /** The standing once what its guard decided meanwhile is taken down; a guard that is overdue is looked after. */
+  const decided = (standing: FirewallStanding, revive = false): Effect.Effect<FirewallStanding, Unreachable> =>
+    Effect.gen(function*() {
+      const { pending } = standing
+      if (pending === null) return standing
+      const overdue = revive || (yield* isOver(pending, 2))
+      const state = yield* reach(pending, overdue ? guards.revive(pending.guard) : guards.state(pending.guard))
+      return state.kind === "pending" ? standing : yield* settle(standing, pending, state)
+    })
 
   const ask = (
     id: FirewallConfigId,
     question: (guard: string) => Effect.Effect<GuardState, GuardUnavailable>,
-    wanted: GuardState["kind"]
-  ): Effect.Effect<FirewallConfig, FirewallConfigMissing | NothingPending | GuardUnavailable> =>
+    wanted: (before: FirewallStanding, next: FirewallStanding) => boolean,
+    instead: (standing: FirewallStanding, pending: Pending) => Effect.Effect<FirewallStanding, NftUnavailable>
+  ): Effect.Effect<FirewallConfig, FirewallConfigMissing | NothingPending | Unreachable> =>
     configs.exclusively(Effect.gen(function*() {
       const standing = yield* configs.standing(id)
-      if (standing.pending === null) return yield* new NothingPending({ restored: false })
-      const state = yield* question(standing.pending.guard)
-      yield* settle(standing, state)
-      if (state.kind !== wanted) return yield* new NothingPending({ restored: state.kind !== "confirmed" })
+      const { pending } = standing
+      if (pending === null) return yield* new NothingPending({ restored: false })
+      const state = yield* reach(pending, question(pending.guard))
+      const isLost = state.kind === "lost" && !(yield* isOver(pending))
+      const next = yield* isLost ? instead(standing, pending) : settle(standing, pending, state)
+      if (!wanted(standing, next)) return yield* new NothingPending({ restored: isRestored(standing, next) })
       return yield* configs.get(id)
     })).pipe(Effect.uninterruptible)
 
+  const isKept = (before: FirewallStanding, next: FirewallStanding) =>
+    next.pending === null && next.applied === before.applied && next.status === "active"
+  const isRestored = (before: FirewallStanding, next: FirewallStanding) => next.applied !== before.applied
+
   return {
-    settle,
     decided,
-    confirm: (id: FirewallConfigId) => ask(id, guards.confirm, "confirmed"),
-    extend: (id: FirewallConfigId, seconds: number) => ask(id, (guard) => guards.extend(guard, seconds), "pending"),
-    rollback: (id: FirewallConfigId) => ask(id, guards.rollback, "restored")
+    confirm: (id: FirewallConfigId) =>
+      ask(
+        id,
+        guards.confirm,
+        isKept,
+        (standing, pending) =>
+          Effect.flatMap(
+            recovery.runs(standing, standing.applied),
+            (runs) => runs ? conclude(standing, pending, "confirmed") : restore(standing, pending)
+          )
+      ),
+    extend: (id: FirewallConfigId, seconds: number) =>
+      ask(
+        id,
+        (guard) => guards.extend(guard, seconds),
+        (_, next) => next.pending !== null,
+        (standing, pending) =>
+          Effect.flatMap(DateTime.now, (now) => postpone(standing, pending, DateTime.add(now, { seconds })))
+      ),
+    rollback: (id: FirewallConfigId) => ask(id, guards.rollback, isRestored, restore)
   }
 }

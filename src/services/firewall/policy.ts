@@ -1,12 +1,9 @@
 import type { RulesetError } from "../../schema/FirewallConfig.ts"
 import { hostNames } from "./addresses.ts"
-import { type Declared, declaredBy, isJson, type Json, objectKinds, pointerTo } from "./commands.ts"
+import { declarations, type Declared, declaredBy, isJson, type Json, objectKinds, pointerTo } from "./commands.ts"
 
 /** Most errors that one judgement lists. */
 const errorsMax = 100
-
-/** Names of tables, chains, sets and the like; nft itself takes more, but its text form does not. */
-const name = /^[A-Za-z_][A-Za-z0-9_/.\\-]{0,254}$/
 
 const families = ["ip", "ip6", "inet", "arp", "bridge", "netdev"]
 
@@ -33,6 +30,15 @@ const unprintables = (value: unknown, pointer: string, report: (pointer: string)
   }
 }
 
+/** Whether there may be such texts: in JSON they are escaped, so that one search finds none in the usual ruleset. */
+const maybeUnprintable = (commands: ReadonlyArray<unknown>) => {
+  try {
+    return /\\u(?:0000|d[89a-f])/.test(JSON.stringify(commands))
+  } catch {
+    return true
+  }
+}
+
 const shapeOf = (command: unknown, index: number): RulesetError | undefined => {
   const pointer = pointerTo("/nftables", index)
   if (!isJson(command)) return refusal(pointer, "Expected an object or an `add` command")
@@ -47,15 +53,6 @@ const shapeOf = (command: unknown, index: number): RulesetError | undefined => {
     return refusal(at, "Only objects and `add` commands are allowed")
   }
   return refusal(at, `Expected one of ${objectKinds.join(", ")} with its properties`)
-}
-
-const nameRefusal = (object: Declared, key: string): RulesetError | undefined => {
-  const value = object.body[key]
-  if (value === undefined) return undefined
-  const pointer = pointerTo(object.pointer, key)
-  return typeof value === "string" && name.test(value)
-    ? undefined
-    : refusal(pointer, "Expected a name: a letter or underscore, then letters, digits and _ / . \\ - (at most 255)")
 }
 
 const familyRefusal = (object: Declared): RulesetError | undefined => {
@@ -77,14 +74,12 @@ const ownTable = (object: Declared): RulesetError | undefined => {
 const objectRefusals = (object: Declared): ReadonlyArray<RulesetError> =>
   [
     familyRefusal(object),
-    ownTable(object),
-    nameRefusal(object, "table"),
-    object.kind === "rule" ? nameRefusal(object, "chain") : nameRefusal(object, "name")
+    ownTable(object)
   ].filter((error) => error !== undefined)
 
 /**
  * What a configuration may not say, whatever nft thinks of it: commands that act on anything but the tables that it
- * declares, names of ours, names that nft's own language can't say, host names. Nothing of the input is in a message.
+ * declares, names of ours, host names. Nothing of the input is in a message.
  */
 export const refusals = (commands: ReadonlyArray<unknown>): ReadonlyArray<RulesetError> => {
   const errors: Array<RulesetError> = []
@@ -101,10 +96,23 @@ export const refusals = (commands: ReadonlyArray<unknown>): ReadonlyArray<Rulese
   const refuse = (message: string) => (pointer: string) => {
     if (errors.length < errorsMax) errors.push(refusal(pointer, message))
   }
-  unprintables(commands, "/nftables", refuse("A text may hold neither NUL nor half a surrogate pair"))
+  if (maybeUnprintable(commands)) {
+    unprintables(commands, "/nftables", refuse("A text may hold neither NUL nor half a surrogate pair"))
+  }
   hostNames(objects, refuse("Expected a literal address; host names are not looked up"))
   return errors.slice(0, errorsMax)
 }
 
 /** The commands as nft takes them, once `refusals` found nothing. */
 export const asCommands = (commands: ReadonlyArray<unknown>): ReadonlyArray<Json> => commands as ReadonlyArray<Json>
+
+/** What nft's own language can say as a name. */
+const name = /^[A-Za-z_][A-Za-z0-9_/.\\-]{0,254}$/
+
+/** Names of tables, chains, sets and the like that only the JSON can say: nft would print them, and not read them. */
+export const unspeakable = (commands: ReadonlyArray<unknown>): ReadonlyArray<RulesetError> =>
+  declarations(commands).flatMap(({ body, pointer }) =>
+    ["table", "chain", "name"]
+      .filter((key) => body[key] !== undefined && !name.test(String(body[key])))
+      .map((key) => refusal(pointerTo(pointer, key), "nft's own language can't say this name"))
+  ).slice(0, errorsMax)

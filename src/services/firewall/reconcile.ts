@@ -1,39 +1,29 @@
-import { DateTime, Effect, Either } from "effect"
+import { Effect, Either } from "effect"
 import type { FirewallConfigs, FirewallStanding } from "../FirewallConfigs.ts"
-import type { FirewallGuard } from "../FirewallGuard.ts"
+import type { FirewallGuard, GuardUnavailable } from "../FirewallGuard.ts"
 import type { Nft } from "../Nft.ts"
 import { tablesOf } from "./commands.ts"
-import type { makeEnforcement } from "./enforcement.ts"
-import { accepted } from "./judge.ts"
 import type { makePendings } from "./pendings.ts"
-import { asCommands } from "./policy.ts"
+import type { makeRecovery } from "./recovery.ts"
 
 /** Makes the store and the kernel agree after a crash, a reboot, or the decision of a guard. */
-export const makeReconcile = ({ configs, enforcement, guards, nft, pendings }: {
+export const makeReconcile = ({ configs, guards, nft, pendings, recovery }: {
   readonly configs: FirewallConfigs["Type"]
   readonly guards: FirewallGuard["Type"]
   readonly nft: Nft["Type"]
-  readonly enforcement: ReturnType<typeof makeEnforcement>
   readonly pendings: ReturnType<typeof makePendings>
+  readonly recovery: ReturnType<typeof makeRecovery>
 }) => {
+  const warned = new Set<string>()
+
   /** Applies a version again, whatever of it is there. */
   const reapply = (standing: FirewallStanding, version: number) =>
     Effect.gen(function*() {
-      const { ruleset } = yield* Effect.orDie(configs.revision(standing.id, version))
-      const commands = asCommands(ruleset.nftables)
-      const tables = tablesOf(commands)
-      const left = [...standing.applied.tables, ...standing.intent?.tables ?? []].filter((name) =>
-        !tables.includes(name)
-      )
-      const verdict = yield* accepted(nft, yield* nft.structure, commands, left)
-      if (Either.isLeft(verdict)) {
-        yield* Effect.logError(`firewall: ${standing.name} version ${version} can't be applied again`, verdict.left)
+      const applied = yield* recovery.carryOut(standing, version)
+      if (applied === null) {
         const status = standing.applied.version === null ? "failed" as const : "active" as const
         return yield* Effect.orDie(configs.settle(standing.id, { ...standing, status, intent: null }))
       }
-      yield* Effect.catchTag(nft.apply(verdict.right.commands), "Nft/Rejected", Effect.die)
-      yield* enforcement.tidy(verdict.right)
-      const applied = { version, tables, at: yield* DateTime.now, baseline: yield* enforcement.readBack(commands) }
       yield* Effect.orDie(configs.settle(standing.id, { status: "active", applied, intent: null, pending: null }))
       yield* Effect.logInfo(`firewall: applied ${standing.name} version ${version} again`)
     })
@@ -41,28 +31,43 @@ export const makeReconcile = ({ configs, enforcement, guards, nft, pendings }: {
   /** An apply that was cut off: with a guard it is taken back, without one it is carried out. */
   const finish = (standing: FirewallStanding) =>
     Effect.gen(function*() {
-      const { intent } = standing
+      const { applied, intent } = standing
       if (intent === null) return
       if (intent.guard === null) return yield* reapply(standing, intent.version)
       const state = yield* Effect.either(guards.rollback(intent.guard))
+      const isRestored = Either.isRight(state) && state.right.kind === "restored"
+      // Without its guard the apply may have come to the kernel or not; what it would adopt isn't ours until it did.
+      const isBegun = !isRestored && (applied.version !== null || (yield* recovery.has(standing, intent.version)))
+      const previous = isBegun ? yield* recovery.restore(standing, applied) : applied
       yield* guards.release(intent.guard)
-      yield* Effect.orDie(configs.settle(standing.id, { ...standing, intent: null }))
-      const outcome = Either.isRight(state) ? state.right.kind : "not begun"
-      yield* Effect.logInfo(`firewall: an apply of ${standing.name} that was cut off is taken back (${outcome})`)
+      yield* Effect.orDie(configs.settle(
+        standing.id,
+        previous === null
+          ? { ...standing, status: "failed", intent: null }
+          : { ...standing, applied: previous, intent: null }
+      ))
+      yield* Effect.logInfo(`firewall: an apply of ${standing.name} that was cut off is taken back`)
     })
 
   const lacking = (standing: FirewallStanding, running: ReadonlyArray<string>) =>
     standing.applied.tables.some((table) => !running.includes(table))
 
+  /** What keeps one configuration from being settled keeps no other; it is said once. */
+  const alone = <A, E>(standing: FirewallStanding, effect: Effect.Effect<A, E | GuardUnavailable>) =>
+    Effect.catchIf(
+      Effect.tap(effect, () => warned.delete(standing.id)),
+      (error): error is GuardUnavailable => (error as GuardUnavailable)._tag === "FirewallGuard/Unavailable",
+      ({ message }) => {
+        if (warned.has(standing.id)) return Effect.void
+        warned.add(standing.id)
+        return Effect.logWarning(`firewall: the apply of ${standing.name} can't be settled yet: ${message}`)
+      }
+    )
+
   return (start: boolean) =>
     configs.exclusively(Effect.gen(function*() {
       for (const found of yield* configs.standings) {
-        const { pending } = found
-        if (pending !== null) {
-          const state = yield* start ? guards.revive(pending.guard) : guards.state(pending.guard)
-          if (state.kind !== "pending") yield* pendings.settle(found, state)
-        }
-        if (found.intent !== null) yield* finish(found)
+        yield* alone(found, Effect.flatMap(pendings.decided(found, start), finish))
       }
       if (!start) return
       const running = tablesOf(yield* nft.structure)

@@ -125,6 +125,7 @@ export const replacement = (
   const before = partsOf(declarations(running))
   const after = partsOf(declarations(commands))
   const preparation: Array<Json> = []
+  const lifted: Array<Json> = []
   const bridged: Array<Replacement["bridged"][number]> = []
   for (const key of new Set([...removed.filter((table) => !after.has(table)), ...after.keys()])) {
     const [present, wanted] = [before.get(key), after.get(key)]
@@ -137,6 +138,13 @@ export const replacement = (
         ? emptied(key, present, inPlace ? wanted : noParts)
         : [{ delete: { table: { family, name: table } } }]
     )
+    // Its rules are gone a moment before the chain is: without this its policy would drop what comes in between.
+    for (const [chain, { handle: _, ...body }] of present.chains) {
+      const kept = inPlace && wanted?.chains.has(chain)
+      if (isBase(body) && body["policy"] === "drop" && !kept) {
+        lifted.push({ add: { chain: { ...body, policy: "accept" } } })
+      }
+    }
     for (const [chain, body] of wanted?.chains ?? []) {
       const kept = inPlace && present.chains.has(chain)
       if (isBase(body) && body["policy"] === "drop" && !kept) bridged.push({ family, table, chain })
@@ -145,8 +153,16 @@ export const replacement = (
   const bridges = bridged.map(({ chain, family, table }) => ({
     add: { rule: { family, table, chain, expr: [{ drop: null }], comment: bridgeComment } }
   }))
-  return { commands: [...preparation, ...commands, ...bridges], start: preparation.length, bridged }
+  return {
+    commands: [...lifted, ...preparation, ...commands, ...bridges],
+    start: lifted.length + preparation.length,
+    bridged
+  }
 }
+
+/** Whether an object of a listing is a rule that `replacement` added. */
+export const isBridgeRule = (object: unknown): boolean =>
+  isJson(object) && isJson(object["rule"]) && object["rule"]["comment"] === bridgeComment
 
 /** The rules in a listing that `replacement` added, as the commands that take them away. */
 export const bridgeRemovals = (running: ReadonlyArray<unknown>): ReadonlyArray<Json> =>
@@ -193,7 +209,4 @@ export const restoration = (
 
 const tablesIn = (commands: ReadonlyArray<unknown>) => new Set(declarations(commands).map(tableOf))
 
-const isBridge = (command: Json) => {
-  const inner = command["add"]
-  return isJson(inner) && isJson(inner["rule"]) && inner["rule"]["comment"] === bridgeComment
-}
+const isBridge = (command: Json) => isBridgeRule(command["add"])
