@@ -21,6 +21,7 @@ import { FirstAdminLive } from "./layers/FirstAdmin.ts"
 import { ClientAddressLive } from "./layers/http/ClientAddress.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
 import { ApiLive, HttpLive } from "./layers/http/Server.ts"
+import { SignInEventsAudit } from "./layers/http/SignInEventsAudit.ts"
 import { IdsCrypto } from "./layers/IdsCrypto.ts"
 import { LedgerUpkeep } from "./layers/LedgerUpkeep.ts"
 import { LiveLimitsConfig } from "./layers/LiveLimitsConfig.ts"
@@ -62,7 +63,6 @@ import { UnitOfWorkPg } from "./layers/postgres/UnitOfWorkPg.ts"
 import { UsersPg } from "./layers/postgres/UsersPg.ts"
 import { ReadinessLive } from "./layers/ReadinessLive.ts"
 import { SecretsAesGcm } from "./layers/SecretsAesGcm.ts"
-import { SignInEventsPublished } from "./layers/SignInEventsPublished.ts"
 import { SignInLimitsConfig } from "./layers/SignInLimitsConfig.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
@@ -75,8 +75,8 @@ import { IngestLive } from "./services/Ingest.ts"
 import { IpGuardLive } from "./services/IpGuard.ts"
 import { LiveEventsLive } from "./services/LiveEvents.ts"
 import { LiveWakeLive } from "./services/LiveWake.ts"
-import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { LogPipelineLive } from "./services/LogPipeline.ts"
+import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { DispatcherLive } from "./services/notify/Dispatcher.ts"
 import { SenderLive } from "./services/notify/Sender.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
@@ -115,7 +115,6 @@ const StoresLive = Layer.mergeAll(
   SilencesPg,
   OutboxPg,
   LogPipelineChannelPg,
-  Layer.provide(SignInEventsPublished, ServiceEventsPg),
   DhcpEventsClickHouse,
   DetectionsClickHouse,
   FirewallEventsClickHouse,
@@ -138,7 +137,7 @@ const RulesLive = Layer.mergeAll(
   Layer.provideMerge(Layer.merge(DispatcherLive, SenderLive), LogPipelineLive),
   FirstAdminLive,
   AuditSealerLive
-).pipe(Layer.provideMerge(IpGuardLive))
+).pipe(Layer.provideMerge(IpGuardLive), Layer.provide(SignInEventsAudit))
 
 const ToolsLive = Layer.mergeAll(
   IdsCrypto,

@@ -10,7 +10,10 @@ export type NotificationRuleId = typeof NotificationRuleId.Type
 
 const text = (max: number, least = 0) =>
   Schema.String.pipe(
-    Schema.filter((value) => (value.length >= least && value.length <= max && /^[^\0\p{Cs}]*$/u.test(value)) || `Expected ${least} to ${max} characters`)
+    Schema.filter((value) =>
+      (value.length >= least && value.length <= max && /^[^\0\p{Cs}]*$/u.test(value)) ||
+      `Expected ${least} to ${max} characters`
+    )
   )
 
 const duration = (leastMillis: number, fallback: string) =>
@@ -94,7 +97,9 @@ export const NotificationPreview = Schema.Struct({
   silence: Schema.optional(Schema.Struct({ matchers: EventMatcher })),
   limit: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 1000)), { default: () => 100 })
 }).pipe(
-  Schema.filter(({ rule, silence }) => rule !== undefined || silence !== undefined || "Expected a rule, a silence or both")
+  Schema.filter(({ rule, silence }) =>
+    rule !== undefined || silence !== undefined || "Expected a rule, a silence or both"
+  )
 )
 
 /** Which of the last day's events a rule would have taken, and a silence muted. */
@@ -104,6 +109,8 @@ export const NotificationPreviewResult = Schema.Struct({
   examined: Schema.Int.annotations({ description: "events of the last day, at most the newest 10000" }),
   matched: Schema.Int,
   silenced: Schema.Int.annotations({ description: "how many of the matched a silence would mute" }),
-  groups: Schema.Array(Schema.Struct({ labels: Schema.Record({ key: Schema.String, value: Schema.String }), events: Schema.Int })),
+  groups: Schema.Array(
+    Schema.Struct({ labels: Schema.Record({ key: Schema.String, value: Schema.String }), events: Schema.Int })
+  ),
   items: Schema.Array(Schema.Struct({ event: ServiceEvent, silenced: Schema.Boolean }))
 }).annotations({ identifier: "NotificationPreviewResult" })

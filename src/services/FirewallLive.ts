@@ -1,6 +1,7 @@
 import { Config, DateTime, Effect, Layer } from "effect"
 import { type FirewallConfigId, FirewallConfigId as Id, type FirewallDraft } from "../schema/FirewallConfig.ts"
 import type { UserId } from "../schema/User.ts"
+import type { AuditTrail } from "./AuditTrail.ts"
 import { ApplyPending, Firewall, RulesetRejected } from "./Firewall.ts"
 import { makeApply } from "./firewall/apply.ts"
 import { checksumOf } from "./firewall/checksum.ts"
@@ -16,6 +17,8 @@ import { FirewallConfigMissing, FirewallConfigs, notApplied, ownedBy } from "./F
 import { FirewallGuard } from "./FirewallGuard.ts"
 import { Ids } from "./Ids.ts"
 import { Nft } from "./Nft.ts"
+import { type Act, recordAct } from "./recordAct.ts"
+import { type Expected, isExpected, RevisionMismatch } from "./Revision.ts"
 
 const settings = Config.all({
   port: Config.port("PORT").pipe(Config.withDefault(8080)),
@@ -36,7 +39,9 @@ const make = Effect.gen(function*() {
   const { confirmSeconds, port } = yield* settings
   const enforcement = makeEnforcement(nft)
   const recovery = makeRecovery({ configs, enforcement, nft })
-  const pendings = makePendings({ configs, guards, recovery })
+  const context = yield* Effect.context<AuditTrail | Ids>()
+  const told = (act: Act) => Effect.provide(recordAct(act), context)
+  const pendings = makePendings({ configs, guards, recovery, told })
 
   const apply = makeApply({ configs, confirmSeconds, enforcement, guards, nft, pendings, recovery })
 
@@ -53,9 +58,10 @@ const make = Effect.gen(function*() {
       Effect.filterOrFail((config) => config.is_deleted === 0, () => new FirewallConfigMissing({ id }))
     )
 
-  const remove = (id: FirewallConfigId) =>
+  const remove = (id: FirewallConfigId, expected?: Expected) =>
     configs.exclusively(Effect.gen(function*() {
-      yield* living(id)
+      const { edition } = yield* living(id)
+      if (!isExpected(expected, edition)) return yield* new RevisionMismatch({ revision: edition })
       const standing = yield* Effect.flatMap(configs.standing(id), pendings.decided)
       if (standing.pending !== null) return yield* new ApplyPending({ deadline: standing.pending.deadline })
       const tables = [...new Set([...standing.applied.tables, ...standing.intent?.tables ?? []])]
@@ -98,8 +104,8 @@ const make = Effect.gen(function*() {
     create: Effect.fn("Firewall.create")(function*(draft, by) {
       return yield* configs.create(Id.make(yield* ids.uuid), yield* versionOf(draft, by))
     }),
-    update: Effect.fn("Firewall.update")(function*(id, draft, by) {
-      return yield* configs.update(id, yield* versionOf(draft, by))
+    update: Effect.fn("Firewall.update")(function*(id, draft, by, expected) {
+      return yield* configs.update(id, yield* versionOf(draft, by), expected)
     }),
     apply,
     confirm: (id) => pendings.confirm(id),
@@ -137,7 +143,7 @@ const make = Effect.gen(function*() {
         }
       }
     }),
-    reconcile: makeReconcile({ configs, guards, nft, pendings, recovery })
+    reconcile: makeReconcile({ configs, guards, nft, pendings, recovery, told })
   })
 })
 

@@ -79,7 +79,7 @@ export const kills = (count: number) =>
   Effect.gen(function*() {
     const [path, url] = yield* Effect.all([dataDir, freshDatabase])
     const start = Effect.gen(function*() {
-      const node = yield* startChild("firewallNode.ts", {}, [path, url, id])
+      const node = yield* startChild("firewallNode.ts", {}, { args: [path, url, id] })
       yield* Effect.sync(() => node.output()).pipe(
         Effect.filterOrFail((output) => output.includes("READY")),
         Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 3_000 })

@@ -94,7 +94,9 @@ export const traffic = ({ applies, rate, remade }: {
         adopt: false
       })
       yield* apply
-      const sender = yield* startChild("udpSender.ts", {}, [there, String(rate), String(allowed), String(denied)])
+      const sender = yield* startChild("udpSender.ts", {}, {
+        args: [there, String(rate), String(allowed), String(denied)]
+      })
       yield* countsOf(inside).pipe(
         Effect.repeat({
           until: (counts) => counts[`before_${denied}`]! > 1_000,

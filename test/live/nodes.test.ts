@@ -52,7 +52,7 @@ const startNode = Effect.fnUntraced(function*(env: Readonly<Record<string, strin
     NETOPS_CLUSTER_PORT: String(clusterPort),
     NETOPS_DATA_DIR: yield* temporary
   }
-  const child = yield* startChild("../../src/cli.ts", { ...env, ...own }, ["serve"])
+  const child = yield* startChild("../../src/cli.ts", { ...env, ...own }, { args: ["serve"] })
   const node: Node = { child, url: `http://127.0.0.1:${port}`, name: `127.0.0.1:${clusterPort}` }
   return node
 })

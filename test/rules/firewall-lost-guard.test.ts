@@ -7,6 +7,7 @@ import { FirewallConfigs } from "../../src/services/FirewallConfigs.ts"
 import { FirewallGuard, GuardUnavailable } from "../../src/services/FirewallGuard.ts"
 import { FirewallLive } from "../../src/services/FirewallLive.ts"
 import { Nft } from "../../src/services/Nft.ts"
+import { AuditTrailMemory } from "../layers/AuditTrailMemory.ts"
 import { FirewallConfigsMemory } from "../layers/FirewallConfigsMemory.ts"
 import { FirewallGuardMemory } from "../layers/FirewallGuardMemory.ts"
 import { IdsSequence } from "../layers/IdsSequence.ts"
@@ -52,7 +53,7 @@ const FirewallGuardAway = Layer.effect(
 ).pipe(Layer.provide(FirewallGuardMemory))
 
 const layer = FirewallLive.pipe(
-  Layer.provideMerge(Layer.mergeAll(FirewallConfigsMemory, FirewallGuardAway, IdsSequence)),
+  Layer.provideMerge(Layer.mergeAll(FirewallConfigsMemory, FirewallGuardAway, IdsSequence, AuditTrailMemory)),
   Layer.provideMerge(NftMemory),
   Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map()))),
   Layer.orDie

@@ -4,8 +4,10 @@ import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { FirewallUpkeep } from "../../src/layers/nft/FirewallUpkeep.ts"
 import { GuardProcess } from "../../src/layers/nft/GuardProcess.ts"
 import { NftCommand } from "../../src/layers/nft/NftCommand.ts"
+import { AuditTrailPg } from "../../src/layers/postgres/AuditTrailPg.ts"
 import { FirewallConfigsPg } from "../../src/layers/postgres/FirewallConfigsPg.ts"
 import { postgresClient } from "../../src/layers/postgres/Postgres.ts"
+import { ServiceEventsPg } from "../../src/layers/postgres/ServiceEventsPg.ts"
 import { FirewallConfigId } from "../../src/schema/FirewallConfig.ts"
 import { UserId } from "../../src/schema/User.ts"
 import { Firewall } from "../../src/services/Firewall.ts"
@@ -35,7 +37,8 @@ const work = Effect.gen(function*() {
 })
 
 const node = Layer.provideMerge(FirewallUpkeep, FirewallLive).pipe(
-  Layer.provide([FirewallConfigsPg, NftCommand, GuardProcess, IdsCrypto]),
+  Layer.provide(FirewallConfigsPg),
+  Layer.provide([ServiceEventsPg, AuditTrailPg, NftCommand, GuardProcess, IdsCrypto]),
   Layer.provide([postgresClient(Redacted.make(url), 5), Layer.succeed(DataDir, { path })]),
   Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["PATH", process.env["PATH"] ?? ""]]))))
 )

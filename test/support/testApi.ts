@@ -3,6 +3,7 @@ import { Context, DateTime, Effect, Layer, Redacted, TestClock } from "effect"
 import { type Client, makeClient, tokenByPassword } from "../../src/api/client.ts"
 import { DrainingLive } from "../../src/layers/http/Listener.ts"
 import { ApiLive, DocumentsLive } from "../../src/layers/http/Server.ts"
+import { SignInEventsAudit } from "../../src/layers/http/SignInEventsAudit.ts"
 import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { HttpMetricsProm } from "../../src/layers/telemetry/HttpMetrics.ts"
 import { type Role, roles } from "../../src/schema/Permission.ts"
@@ -55,8 +56,8 @@ import {
   NotificationRulesMemory,
   SilencesMemory
 } from "../layers/NotificationsMemory.ts"
-import { OutboxMemory } from "../layers/OutboxMemory.ts"
 import { ObservedClientsMemory } from "../layers/ObservedClientsMemory.ts"
+import { OutboxMemory } from "../layers/OutboxMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { PreferencesMemory } from "../layers/PreferencesMemory.ts"
 import { ProtectedMacsMemory } from "../layers/ProtectedMacsMemory.ts"
@@ -66,7 +67,6 @@ import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { RuleTargetsMemory } from "../layers/RuleTargetsMemory.ts"
 import { ServiceEventsMemory } from "../layers/ServiceEventsMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
-import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
 import { UnitOfWorkMemory } from "../layers/UnitOfWorkMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
 import { inProcess } from "./inProcess.ts"
@@ -114,7 +114,6 @@ export const MemoryPorts = Layer.mergeAll(
   SignInAttemptsMemory,
   RequestCountsMemory,
   SecretsMemory,
-  SignInEventsMemory,
   ServiceEventsMemory,
   NotificationRulesMemory,
   SilencesMemory,
@@ -135,7 +134,7 @@ const RulesLive = Layer.mergeAll(
   IngestLive,
   FirewallIngestLive,
   MetricsAnswersLive
-).pipe(Layer.provideMerge(IpGuardLive))
+).pipe(Layer.provideMerge(IpGuardLive), Layer.provide(SignInEventsAudit))
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))

@@ -6,7 +6,7 @@ import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { parsePosition } from "../../schema/StreamPosition.ts"
 import { Instant } from "../../schema/Time.ts"
 import { Authentication } from "../Auth.ts"
-import { query, requires, streamBody } from "../Contract.ts"
+import { query, requires, streamBody, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { IngestInterrupted, NotFound } from "../problems.ts"
 import { StreamLimit } from "../problems/stream.ts"
@@ -45,6 +45,7 @@ export class DhcpEventsApi extends HttpApiGroup.make("dhcpEvents")
       )
       .annotateContext(streamBody("application/x-ndjson"))
       .annotateContext(requires("dhcp.events:ingest"))
+      .annotateContext(unaudited)
   )
   .add(
     HttpApiEndpoint.get("list", "/api/dhcp/events")

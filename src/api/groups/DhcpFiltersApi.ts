@@ -4,7 +4,7 @@ import { DhcpFilter, DhcpFilterDraft, DhcpFilterId, DhcpFilterUpdate } from "../
 import { DhcpEventFilter } from "../../schema/FilterFields.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Authentication } from "../Auth.ts"
-import { body, path, query, requires, traits } from "../Contract.ts"
+import { body, path, query, requires, traits, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
 import { IdempotencyInFlight, IdempotencyKeyReused, PreconditionFailed } from "../problems/access.ts"
@@ -71,6 +71,7 @@ export class DhcpFiltersApi extends HttpApiGroup.make("dhcpFilters")
         "Takes `{rules: {match?, rules: […]}}` or the rules object itself, says all that is wrong with it, and counts how many of the events of the last minutes it matches."
       )
       .annotateContext(requires("dhcp.events:read"))
+      .annotateContext(unaudited)
   )
   .add(
     HttpApiEndpoint.get("get", `${filters}/:id`)

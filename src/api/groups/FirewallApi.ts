@@ -1,24 +1,32 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
-import { Schema } from "effect"
+import { Context, Schema } from "effect"
 import {
   confirmSeconds,
   FirewallConfig,
-  FirewallConfigId,
   FirewallConfigSummary,
   FirewallDiff,
   FirewallDraft,
   FirewallRevision,
-  FirewallStatus,
   Ruleset,
-  rulesetBytesMax,
-  RulesetError,
-  RulesetWarning
+  rulesetBytesMax
 } from "../../schema/FirewallConfig.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Authentication } from "../Auth.ts"
-import { body, bodyLimit, freeBody, optionalBody, path, query, requires } from "../Contract.ts"
+import {
+  body,
+  bodyLimit,
+  freeBody,
+  optionalBody,
+  path,
+  plainBodies,
+  query,
+  requires,
+  traits,
+  unaudited
+} from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
+import { IdempotencyInFlight, IdempotencyKeyReused, PreconditionFailed } from "../problems/access.ts"
 import {
   ApplyPending,
   NothingPending,
@@ -27,14 +35,7 @@ import {
   TableOwned,
   VersionConflict
 } from "../problems/firewall.ts"
-
-/** Result of a validation (specification 2.7). */
-export const Validation = Schema.Struct({
-  valid: Schema.Boolean,
-  errors: Schema.Array(RulesetError),
-  warnings: Schema.Array(RulesetWarning),
-  diff: Schema.NullOr(FirewallDiff).annotations({ description: "what applying would change; null if not valid" })
-}).annotations({ identifier: "Validation" })
+import { ApplyAnswer, ConfigDeleted, RunningRuleset, Validation } from "./FirewallAnswers.ts"
 
 const ValidationRequest = Schema.Struct({
   ruleset: Schema.optional(Ruleset.annotations({ parseOptions: { onExcessProperty: "error" } })),
@@ -56,44 +57,13 @@ export const ApplyBody = Schema.Struct({
   adopt: Schema.optional(Schema.Boolean.annotations({ description: "replace tables that others put into the kernel" }))
 })
 
-export const ApplyAnswer = Schema.Struct({
-  success: Schema.Literal(true),
-  config_id: FirewallConfigId,
-  status: FirewallStatus,
-  revision: Schema.Int,
-  previous_revision: Schema.NullOr(Schema.Int),
-  applied_at: Schema.NullOr(Schema.DateTimeUtc),
-  confirm_deadline: Schema.NullOr(Schema.DateTimeUtc),
-  diff: FirewallDiff
-}).annotations({ identifier: "ApplyAnswer" })
-
-/** Answer of a delete (specification section 3). */
-export const ConfigDeleted = Schema.Struct({
-  success: Schema.Literal(true),
-  id: FirewallConfigId,
-  deactivated: Schema.Boolean,
-  is_deleted: Schema.Literal(1)
-}).annotations({ identifier: "ConfigDeleted" })
-
-export const RunningRuleset = Schema.Struct({
-  nftables: Schema.Array(Schema.Unknown),
-  configs: Schema.Array(Schema.Struct({
-    id: FirewallConfigId,
-    name: Schema.String,
-    tables: Schema.Array(Schema.String),
-    drifted: Schema.Boolean,
-    drift: FirewallDiff
-  })),
-  foreign_tables: Schema.Array(Schema.String).annotations({ description: "tables that no configuration owns" })
-}).annotations({ identifier: "RunningRuleset" })
-
 const root = "/api/v1/nftables" as const
 const configs = `${root}/configs` as const
 const configPath = path({ id: Schema.String })
 const revisionPath = path({ id: Schema.String, n: Schema.NumberFromString.pipe(Schema.int(), Schema.positive()) })
 const read = requires("nftables.configs:read")
-const write = requires("nftables.configs:write")
-const apply = requires("nftables.configs:apply")
+const write = Context.merge(requires("nftables.configs:write"), plainBodies)
+const apply = Context.merge(requires("nftables.configs:apply"), plainBodies)
 const large = bodyLimit(rulesetBytesMax)
 
 export class FirewallApi extends HttpApiGroup.make("firewall")
@@ -113,7 +83,10 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .setPayload(body(FirewallDraft))
       .addSuccess(FirewallConfig, { status: 201 })
       .addError(wire(RulesetRejected))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Save a configuration as a draft")
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
       .annotateContext(write)
       .annotateContext(large)
   )
@@ -124,6 +97,7 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addError(wire(NotFound))
       .annotate(OpenApi.Summary, "Read a configuration")
       .annotate(OpenApi.Description, "Deleted ones too.")
+      .annotateContext(traits("versioned"))
       .annotateContext(read)
   )
   .add(
@@ -133,8 +107,10 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(RulesetRejected))
+      .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Save the next version of a configuration")
       .annotate(OpenApi.Description, "What runs stays as it is until the version is applied.")
+      .annotateContext(traits("atomic", "versioned"))
       .annotateContext(write)
       .annotateContext(large)
   )
@@ -144,8 +120,10 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(ConfigDeleted)
       .addError(wire(NotFound))
       .addError(wire(ApplyPending))
+      .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Delete a configuration")
       .annotate(OpenApi.Description, "An active one is deactivated first: its tables go. The record is kept.")
+      .annotateContext(traits("versioned"))
       .annotateContext(apply)
   )
   .add(
@@ -164,8 +142,11 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(RulesetRejected))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Save an old version as the next one")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
       .annotateContext(write)
   )
   .add(
@@ -174,9 +155,12 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .setPayload(freeBody(Schema.Struct({})))
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Bring a deleted configuration back")
       .annotate(OpenApi.Description, "It is inactive until it is applied again.")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
       .annotateContext(write)
   )
   .add(
@@ -213,6 +197,7 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
         "Takes `{ruleset}` or libnftables JSON as nft lists it. What this service refuses comes first; then nft itself judges the transaction that an apply would send, without committing it."
       )
       .annotateContext(requires("nftables.configs:validate"))
+      .annotateContext(unaudited)
       .annotateContext(large)
   )
   .add(
@@ -226,12 +211,15 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addError(wire(TableForeign))
       .addError(wire(ApplyPending))
       .addError(wire(VersionConflict))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Apply a configuration")
       .annotate(
         OpenApi.Description,
         "One nft transaction replaces the tables of this configuration and touches nothing else. With a timeout, a guard outside of this process brings the tables from before back at the deadline unless the apply is confirmed."
       )
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent"))
       .annotateContext(apply)
   )
   .add(
@@ -241,8 +229,11 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(NothingPending))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Keep what was applied")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent", "versioned"))
       .annotateContext(apply)
   )
   .add(
@@ -252,7 +243,10 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(NothingPending))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Move the deadline of an apply to so many seconds from now")
+      .annotateContext(traits("idempotent", "versioned"))
       .annotateContext(apply)
   )
   .add(
@@ -262,8 +256,11 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(NothingPending))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Take back what was applied and isn't confirmed")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent", "versioned"))
       .annotateContext(apply)
   )
   .middleware(Authentication)

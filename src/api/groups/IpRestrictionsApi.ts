@@ -4,7 +4,7 @@ import { Ip } from "../../schema/Ip.ts"
 import { IpRestriction, IpRestrictionDraft, IpRestrictionId } from "../../schema/IpRestriction.ts"
 import { UserId } from "../../schema/User.ts"
 import { Authentication } from "../Auth.ts"
-import { body, path, query, traits } from "../Contract.ts"
+import { body, path, query, traits, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
 import {
@@ -39,7 +39,7 @@ export class IpRestrictionsApi extends HttpApiGroup.make("ipRestrictions")
       .addError(wire(IdempotencyInFlight))
       .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Add an IP restriction")
-      .annotateContext(traits("idempotent", "atomic"))
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
   )
   .add(
     HttpApiEndpoint.post("check", `${restrictions}/check`)
@@ -56,6 +56,7 @@ export class IpRestrictionsApi extends HttpApiGroup.make("ipRestrictions")
       .addError(wire(NotFound))
       .annotate(OpenApi.Summary, "Tell whether a user may use the service from an address")
       .annotate(OpenApi.Description, "Nothing is counted. `matched` is the entry that decides.")
+      .annotateContext(unaudited)
   )
   .add(
     HttpApiEndpoint.get("ofUser", `${restrictions}/user/:id`)
@@ -73,6 +74,15 @@ export class IpRestrictionsApi extends HttpApiGroup.make("ipRestrictions")
         OpenApi.Description,
         "`restrictions` is keyed by entry id. Another user's need `ip_restrictions:manage`."
       )
+  )
+  .add(
+    HttpApiEndpoint.get("get", `${restrictions}/:id`)
+      .setPath(restrictionPath)
+      .addSuccess(IpRestriction)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Read an IP restriction")
+      .annotate(OpenApi.Description, "Its ETag counts changes, not matches.")
+      .annotateContext(traits("versioned"))
   )
   .add(
     HttpApiEndpoint.patch("update", `${restrictions}/:id`)

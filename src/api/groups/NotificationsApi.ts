@@ -13,7 +13,7 @@ import {
 } from "../../schema/NotificationRule.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Authentication } from "../Auth.ts"
-import { body, optionalBody, path, query, requires, traits } from "../Contract.ts"
+import { body, optionalBody, path, query, requires, traits, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
 import { IdempotencyInFlight, IdempotencyKeyReused, PreconditionFailed } from "../problems/access.ts"
@@ -95,7 +95,10 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       .addError(wire(NotFound))
       .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Delete a notification rule")
-      .annotate(OpenApi.Description, "What it has grouped and not sent goes with it; what is in the outbox is still sent.")
+      .annotate(
+        OpenApi.Description,
+        "What it has grouped and not sent goes with it; what is in the outbox is still sent."
+      )
       .annotateContext(traits("atomic", "versioned"))
       .annotateContext(requires("notifications:write"))
   )
@@ -147,6 +150,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         "Nothing is saved or sent. Without a rule all events are taken; the silences in force count beside the proposed one."
       )
       .annotateContext(requires("notifications:read"))
+      .annotateContext(unaudited)
   )
   .add(
     HttpApiEndpoint.get("listSilences", silences)
@@ -219,7 +223,10 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       }))
       .addSuccess(PageOf(Delivery))
       .annotate(OpenApi.Summary, "List what was sent, waits or was given up")
-      .annotate(OpenApi.Description, "Newest first. Events of sign-in are listed for those who may read the audit trail.")
+      .annotate(
+        OpenApi.Description,
+        "Newest first. Events of sign-in are listed for those who may read the audit trail."
+      )
       .annotateContext(requires("notifications:read"))
   )
   .add(

@@ -4,7 +4,7 @@ import { CurrentUser } from "../../api/Auth.ts"
 import type { Endpoint } from "../../api/endpoints.ts"
 import { isProblem } from "../../api/Problem.ts"
 import type { AuditOutcome } from "../../schema/AuditEntry.ts"
-import { redact } from "../../schema/Redaction.ts"
+import { redact, storable } from "../../schema/Redaction.ts"
 import { UserId } from "../../schema/User.ts"
 import { AuditTrail } from "../../services/AuditTrail.ts"
 import { Ids } from "../../services/Ids.ts"
@@ -26,9 +26,6 @@ interface Who {
   readonly username: string
 }
 
-const SignedIn = Schema.Struct({ user: Schema.Struct({ id: UserId, username: Schema.String }) })
-const decodeSignedIn = Schema.decodeUnknownOption(SignedIn)
-const decodeClaimed = Schema.decodeUnknownOption(Schema.Struct({ username: Schema.String }))
 const decodeReason = Schema.decodeUnknownOption(Schema.Struct({ reason: Schema.String }))
 const decodeId = Schema.decodeUnknownOption(Schema.Struct({ id: Schema.Union(Schema.String, Schema.Number) }))
 
@@ -83,13 +80,13 @@ export const ExecutionLive = Layer.effect(
       answer: { readonly status: number | null; readonly body: unknown },
       who: Option.Option<Who>
     ) {
-      const bodied = operation.body === "required" || operation.body === "optional"
+      // What a stranger types may be a password, whatever the field is called.
+      const bodied = !operation.public && (operation.body === "required" || operation.body === "optional")
       const body = bodied ? yield* Effect.orElseSucceed(request.json, () => null) : null
-      const signedIn = Option.map(decodeSignedIn(answer.body), ({ user }) => user)
-      const user = Option.orElse(who, () => operation.public ? signedIn : Option.none())
-      const claimed = operation.public ? Option.map(decodeClaimed(body), ({ username }) => username) : Option.none()
+      const user = Option.orElse(who, () => Option.fromNullable(facts.notes.account))
       const created = Option.map(decodeId(answer.body), ({ id }) => String(id))
       const reason = facts.notes.reason ?? Option.getOrNull(decodeReason(body))?.reason ?? null
+      const kept = operation.plain ? storable : redact
       yield* trail.record({
         id: yield* ids.uuid,
         at: yield* DateTime.now,
@@ -97,14 +94,14 @@ export const ExecutionLive = Layer.effect(
         outcome,
         status: answer.status,
         user_id: Option.getOrNull(user)?.id ?? null,
-        username: redact(Option.getOrNull(user)?.username ?? Option.getOrNull(claimed)) as string | null,
+        username: Option.getOrNull(user)?.username ?? null,
         target: redact(facts.notes.target ?? path?.id ?? Option.getOrNull(created)) as string | null,
         address: facts.address ?? null,
         request_id: facts.id,
         reason: redact(reason) as string | null,
-        request: redact(body) ?? null,
-        before: redact(facts.notes.before) ?? null,
-        after: redact(facts.notes.after) ?? null
+        request: kept(body) ?? null,
+        before: kept(facts.notes.before) ?? null,
+        after: kept(facts.notes.after) ?? null
       })
     })
 
@@ -135,29 +132,16 @@ export const ExecutionLive = Layer.effect(
           const status = isProblem(error) ? error.status : 500
           return record(call, "failure", { status, body: null }, who)
         }))
-        if (call.operation.body === "stream") {
-          yield* record(call, "success", { status: 200, body: null }, who)
-          return value
-        }
         const response = yield* respond(call, value)
         yield* record(call, "success", { status: response.status, body: jsonOf(response) }, who)
         yield* idempotency.remember(held, response)
         return response
       })
 
-    const quiet: ReadonlySet<string> = new Set([
-      "automation.testPreview",
-      "ipRestrictions.check",
-      "dhcpFilters.validate",
-      "bulk.preview",
-      "notifications.preview",
-      "firewall.validate"
-    ])
-
     return Execution.of({
       around: Effect.fnUntraced(function*(call, handler) {
         if (call.operation.method === "GET") return yield* read(call, handler)
-        if (quiet.has(call.operation.id)) return yield* handler
+        if (!call.operation.audited) return yield* handler
         const who = Option.map(yield* Effect.serviceOption(CurrentUser), ({ id, username }) => ({ id, username }))
         const run = call.operation.traits.atomic ? whole : stepwise
         if (!call.operation.traits.idempotent || Option.isNone(who)) return yield* run(call, handler, who, undefined)

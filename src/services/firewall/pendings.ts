@@ -1,27 +1,33 @@
 import { DateTime, Effect } from "effect"
-import type { FirewallConfig, FirewallConfigId } from "../../schema/FirewallConfig.ts"
+import type { FirewallConfigId } from "../../schema/FirewallConfig.ts"
 import { NothingPending } from "../Firewall.ts"
-import type { FirewallConfigMissing, FirewallConfigs, FirewallStanding } from "../FirewallConfigs.ts"
+import type { FirewallConfigMissing, FirewallConfigs, FirewallRecord, FirewallStanding } from "../FirewallConfigs.ts"
 import type { FirewallGuard, GuardState, GuardUnavailable } from "../FirewallGuard.ts"
 import type { NftUnavailable } from "../Nft.ts"
+import type { Act } from "../recordAct.ts"
 import type { makeRecovery } from "./recovery.ts"
 
 type Unreachable = GuardUnavailable | NftUnavailable
 type Pending = NonNullable<FirewallStanding["pending"]>
 
+/** By whose decision an apply came to its end: what users ask for is recorded where they ask. */
+type Decider = "guard" | "request"
+
 /** How long after its deadline a guard that can't be reached from here is given up, in seconds. */
 const patience = 60
 
 /** Takes down what a guard decided, and asks it to decide; decides itself in the place of a guard that can't. */
-export const makePendings = ({ configs, guards, recovery }: {
+export const makePendings = ({ configs, guards, recovery, told }: {
   readonly configs: FirewallConfigs["Type"]
   readonly guards: FirewallGuard["Type"]
   readonly recovery: ReturnType<typeof makeRecovery>
+  readonly told: (act: Act) => Effect.Effect<void>
 }) => {
   const conclude = (
     standing: FirewallStanding,
     pending: Pending,
     outcome: "confirmed" | "restored" | "failed",
+    by: Decider,
     applied = outcome === "restored" ? pending.previous : standing.applied
   ) =>
     Effect.gen(function*() {
@@ -33,19 +39,28 @@ export const makePendings = ({ configs, guards, recovery }: {
         : "active" as const
       const next = { ...standing, status, applied, pending: null }
       yield* Effect.orDie(configs.settle(id, next))
+      if (by === "guard") {
+        yield* told({
+          by: "system:guard",
+          operation: `firewall.${outcome}`,
+          target: id,
+          before: { version: standing.applied.version, tables: standing.applied.tables },
+          after: { status, version: applied.version, tables: applied.tables }
+        })
+      }
       yield* guards.release(pending.guard)
       yield* Effect.logInfo(`firewall: ${name} ${outcome}`).pipe(Effect.annotateLogs({ config: id }))
       return next
     })
 
   /** In the place of a guard that is gone or gave up: what ran before comes back, or it is said that it can't. */
-  const restore = (standing: FirewallStanding, pending: Pending) =>
+  const restore = (standing: FirewallStanding, pending: Pending, by: Decider) =>
     Effect.gen(function*() {
       yield* Effect.logWarning(`firewall: the guard of ${standing.name} is gone, this service restores in its place`)
       const restored = yield* recovery.restore(standing, pending.previous)
       return restored === null
-        ? yield* conclude(standing, pending, "failed")
-        : yield* conclude(standing, pending, "restored", restored)
+        ? yield* conclude(standing, pending, "failed", by)
+        : yield* conclude(standing, pending, "restored", by, restored)
     })
 
   const postpone = (standing: FirewallStanding, pending: Pending, deadline: DateTime.Utc) =>
@@ -70,7 +85,8 @@ export const makePendings = ({ configs, guards, recovery }: {
   const settle = (
     standing: FirewallStanding,
     pending: Pending,
-    state: GuardState
+    state: GuardState,
+    by: Decider
   ): Effect.Effect<FirewallStanding, NftUnavailable> => {
     switch (state.kind) {
       case "restoring":
@@ -79,11 +95,14 @@ export const makePendings = ({ configs, guards, recovery }: {
         return postpone(standing, pending, state.deadline)
       case "confirmed":
       case "restored":
-        return conclude(standing, pending, state.kind)
+        return conclude(standing, pending, state.kind, by)
       case "failed":
-        return restore(standing, pending)
+        return restore(standing, pending, by)
       case "lost":
-        return Effect.flatMap(isOver(pending), (over) => over ? restore(standing, pending) : Effect.succeed(standing))
+        return Effect.flatMap(
+          isOver(pending),
+          (over) => over ? restore(standing, pending, by) : Effect.succeed(standing)
+        )
     }
   }
 
@@ -94,22 +113,25 @@ export const makePendings = ({ configs, guards, recovery }: {
       if (pending === null) return standing
       const overdue = revive || (yield* isOver(pending, 2))
       const state = yield* reach(pending, overdue ? guards.revive(pending.guard) : guards.state(pending.guard))
-      return state.kind === "pending" ? standing : yield* settle(standing, pending, state)
+      return state.kind === "pending" ? standing : yield* settle(standing, pending, state, "guard")
     })
 
   const ask = (
     id: FirewallConfigId,
     question: (guard: string) => Effect.Effect<GuardState, GuardUnavailable>,
+    asked: GuardState["kind"],
     wanted: (before: FirewallStanding, next: FirewallStanding) => boolean,
     instead: (standing: FirewallStanding, pending: Pending) => Effect.Effect<FirewallStanding, NftUnavailable>
-  ): Effect.Effect<FirewallConfig, FirewallConfigMissing | NothingPending | Unreachable> =>
+  ): Effect.Effect<FirewallRecord, FirewallConfigMissing | NothingPending | Unreachable> =>
     configs.exclusively(Effect.gen(function*() {
       const standing = yield* configs.standing(id)
       const { pending } = standing
       if (pending === null) return yield* new NothingPending({ restored: false })
       const state = yield* reach(pending, question(pending.guard))
       const isLost = state.kind === "lost" && !(yield* isOver(pending))
-      const next = yield* isLost ? instead(standing, pending) : settle(standing, pending, state)
+      const next = yield* isLost ?
+        instead(standing, pending)
+        : settle(standing, pending, state, state.kind === asked ? "request" : "guard")
       if (!wanted(standing, next)) return yield* new NothingPending({ restored: isRestored(standing, next) })
       return yield* configs.get(id)
     })).pipe(Effect.uninterruptible)
@@ -124,21 +146,24 @@ export const makePendings = ({ configs, guards, recovery }: {
       ask(
         id,
         guards.confirm,
+        "confirmed",
         isKept,
         (standing, pending) =>
           Effect.flatMap(
             recovery.runs(standing, standing.applied),
-            (runs) => runs ? conclude(standing, pending, "confirmed") : restore(standing, pending)
+            (runs) => runs ? conclude(standing, pending, "confirmed", "request") : restore(standing, pending, "request")
           )
       ),
     extend: (id: FirewallConfigId, seconds: number) =>
       ask(
         id,
         (guard) => guards.extend(guard, seconds),
+        "pending",
         (_, next) => next.pending !== null,
         (standing, pending) =>
           Effect.flatMap(DateTime.now, (now) => postpone(standing, pending, DateTime.add(now, { seconds })))
       ),
-    rollback: (id: FirewallConfigId) => ask(id, guards.rollback, isRestored, restore)
+    rollback: (id: FirewallConfigId) =>
+      ask(id, guards.rollback, "restored", isRestored, (standing, pending) => restore(standing, pending, "request"))
   }
 }

@@ -2,18 +2,23 @@ import { Effect, Either } from "effect"
 import type { FirewallConfigs, FirewallStanding } from "../FirewallConfigs.ts"
 import type { FirewallGuard, GuardUnavailable } from "../FirewallGuard.ts"
 import type { Nft } from "../Nft.ts"
+import type { Act } from "../recordAct.ts"
 import { tablesOf } from "./commands.ts"
 import type { makePendings } from "./pendings.ts"
 import type { makeRecovery } from "./recovery.ts"
 
 /** Makes the store and the kernel agree after a crash, a reboot, or the decision of a guard. */
-export const makeReconcile = ({ configs, guards, nft, pendings, recovery }: {
+export const makeReconcile = ({ configs, guards, nft, pendings, recovery, told }: {
   readonly configs: FirewallConfigs["Type"]
   readonly guards: FirewallGuard["Type"]
   readonly nft: Nft["Type"]
   readonly pendings: ReturnType<typeof makePendings>
   readonly recovery: ReturnType<typeof makeRecovery>
+  readonly told: (act: Act) => Effect.Effect<void>
 }) => {
+  const did = (operation: string, standing: FirewallStanding, after: unknown) =>
+    told({ by: "system:upkeep", operation, target: standing.id, after })
+
   const warned = new Set<string>()
 
   /** Applies a version again, whatever of it is there. */
@@ -25,6 +30,7 @@ export const makeReconcile = ({ configs, guards, nft, pendings, recovery }: {
         return yield* Effect.orDie(configs.settle(standing.id, { ...standing, status, intent: null }))
       }
       yield* Effect.orDie(configs.settle(standing.id, { status: "active", applied, intent: null, pending: null }))
+      yield* did("firewall.reapplied", standing, { version, tables: applied.tables })
       yield* Effect.logInfo(`firewall: applied ${standing.name} version ${version} again`)
     })
 
@@ -46,6 +52,8 @@ export const makeReconcile = ({ configs, guards, nft, pendings, recovery }: {
           ? { ...standing, status: "failed", intent: null }
           : { ...standing, applied: previous, intent: null }
       ))
+      const outcome = previous === null ? "failed" : isRestored || isBegun ? "restored" : "not begun"
+      yield* did("firewall.takenBack", standing, { version: intent.version, tables: intent.tables, outcome })
       yield* Effect.logInfo(`firewall: an apply of ${standing.name} that was cut off is taken back`)
     })
 

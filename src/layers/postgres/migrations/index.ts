@@ -16,6 +16,7 @@ import batchLedger from "./0014_batch_ledger.ts"
 import serviceEvents from "./0015_service_events.ts"
 import notifications from "./0016_notifications.ts"
 import jobEvents from "./0017_job_events.ts"
+import revisions from "./0018_revisions.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -35,5 +36,6 @@ export const migrations = Migrator.fromRecord({
   "0014_batch_ledger": batchLedger,
   "0015_service_events": serviceEvents,
   "0016_notifications": notifications,
-  "0017_job_events": jobEvents
+  "0017_job_events": jobEvents,
+  "0018_revisions": revisions
 })
