@@ -1,0 +1,4 @@
+import { objectAccess } from "../contract/ObjectAccess.ts"
+import { TestApi } from "../support/testApi.ts"
+
+objectAccess("memory", TestApi)
