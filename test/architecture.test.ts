@@ -69,6 +69,15 @@ describe("the source", () => {
     }
   })
 
+  it("puts what is done around every handler around every handler", () => {
+    const serving = files.filter(({ path }) => /^layers\/http\/.*Http\.ts$/.test(path))
+    assert.isAbove(serving.length, 10)
+    for (const { path, text } of serving) assert.include(importsOf(text), "./group.ts", path)
+    for (const { path, text } of files.filter(({ path }) => path !== "layers/http/group.ts")) {
+      assert.notMatch(codeOf(text), /\bHttpApiBuilder\s*\.\s*group\b/, path)
+    }
+  })
+
   it("reads its configuration through Config", () => {
     const passedOn = /^(?:cli\/|cli\.ts$|layers\/(?:.*\/)?config\.ts$|layers\/clickhouse\/front\/)/
     for (const { path, text } of files) {

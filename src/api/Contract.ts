@@ -45,6 +45,12 @@ export class Traits extends Context.Tag("api/Traits")<Traits, {
   readonly versioned: boolean
 }>() {}
 
+/** Whether calls of an endpoint that isn't a read are kept out of the audit trail. */
+export class Unaudited extends Context.Reference<Unaudited>()("api/Unaudited", { defaultValue: () => false }) {}
+
+/** For what changes nothing that anybody decided: trials, and observations that come in by the thousand. */
+export const unaudited = Context.make(Unaudited, true)
+
 /** Gives an endpoint traits, all at once. */
 export const traits = (...names: ReadonlyArray<"idempotent" | "atomic" | "versioned">) =>
   Context.make(Traits, {

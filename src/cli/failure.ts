@@ -14,7 +14,8 @@ const lineOf = (error: Told): string => {
   if (error._tag === "RequestError" || error._tag === "ResponseError") {
     return `the service could not be reached: ${error.message ?? error._tag}`
   }
-  return (error.detail ?? error.message ?? error._tag).split("\n").filter((line) => line.trim() !== "").join("; ")
+  const said = error.detail ?? error.message ?? ""
+  return said.split("\n").filter((line) => line.trim() !== "").join("; ") || error._tag
 }
 
 /** Tells a failure in one line; what is unexpected keeps its trace. */

@@ -1,9 +1,9 @@
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schedule } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option } from "effect"
 import { RequestCounts } from "./RequestCounts.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 
-/** How often nodes tell each other what they counted. */
-const exchangeEvery = Duration.seconds(1)
+/** How long a node gathers what it tells the others. */
+const gathering = Duration.seconds(1)
 
 /** Share of the quota up to which a node keeps a token's count to itself: ordinary use writes nothing. */
 const quietShare = 0.1
@@ -17,8 +17,8 @@ interface Tally {
 }
 
 /**
- * Limits the requests of each token within fixed windows. Counted in memory and exchanged with the other nodes each
- * second, so the limit of several nodes together is exact to a second's requests.
+ * Limits the requests of each token within fixed windows. Counted in memory, and exchanged with the other nodes a second
+ * after there is something to tell, so the limit of several nodes together is exact to a second's requests.
  */
 export class RequestRate extends Context.Tag("services/RequestRate")<
   RequestRate,
@@ -37,12 +37,17 @@ export const RequestRateLive = Layer.scoped(
     const tallies = new Map<string, Tally>()
     const windowOf = (now: number) => Math.floor(now / windowMillis) * windowMillis
 
+    const isTold = ({ own, shared }: Tally) => own > 0 && (shared > 0 || own > max * quietShare)
+    const somethingToTell = yield* Effect.makeLatch()
+    let latestWindow = 0
+
     const exchange = Effect.gen(function*() {
-      const current = windowOf(yield* Clock.currentTimeMillis)
-      for (const [token, tally] of tallies) if (tally.windowStart < current) tallies.delete(token)
-      const told = [...tallies].filter(([, tally]) =>
-        tally.own > 0 && (tally.shared > 0 || tally.own > max * quietShare)
-      ).map(([token, tally]) => ({ token, tally, requests: tally.own }))
+      const told = [...tallies].filter(([, tally]) => isTold(tally)).map(([token, tally]) => ({
+        token,
+        tally,
+        requests: tally.own
+      }))
+      if (told.length === 0) return
       const sums = yield* counts.add(
         told.map(({ requests, tally, token }) => ({
           token,
@@ -54,18 +59,30 @@ export const RequestRateLive = Layer.scoped(
         tally.own -= requests
         tally.shared = sums[index]!
       })
-    }).pipe(Effect.catchAllCause((cause) => Effect.logDebug("request counts were not exchanged", cause)))
-    yield* Effect.forkScoped(Effect.repeat(exchange, Schedule.spaced(exchangeEvery)))
+    })
+    yield* somethingToTell.await.pipe(
+      Effect.zipRight(Effect.sleep(gathering)),
+      Effect.zipRight(somethingToTell.close),
+      Effect.zipRight(exchange),
+      Effect.catchAllCause((cause) =>
+        Effect.zipRight(somethingToTell.open, Effect.logDebug("request counts were not exchanged", cause))
+      ),
+      Effect.forever,
+      Effect.forkScoped
+    )
 
     return RequestRate.of({
       take: (token) =>
         Effect.map(Clock.currentTimeMillis, (now) => {
           const windowStart = windowOf(now)
+          if (windowStart !== latestWindow) tallies.clear()
+          latestWindow = windowStart
           const known = tallies.get(token)
-          const tally = known?.windowStart === windowStart ? known : { windowStart, shared: 0, own: 0 }
-          if (tally !== known) tallies.set(token, tally)
+          const tally = known ?? { windowStart, shared: 0, own: 0 }
+          tallies.set(token, tally)
           if (tally.shared + tally.own >= max) return Option.some(Duration.millis(windowStart + windowMillis - now))
           tally.own++
+          if (isTold(tally)) somethingToTell.unsafeOpen()
           return Option.none()
         })
     })

@@ -140,6 +140,17 @@ describe("a real socket", () => {
       }
     }))
 
+  it.scopedLive("says in one line that its port is taken", () =>
+    Effect.gen(function*() {
+      const { port } = yield* serve()
+      const configured = Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["PORT", String(port)]])))
+      const failure = yield* Effect.flip(Layer.build(Layer.provide(ListenerLive, configured)))
+      assert.strictEqual(
+        (failure as { readonly message: string }).message,
+        `can't listen on port ${port} of 127.0.0.1 (PORT, HOST): another process listens there already`
+      )
+    }))
+
   it.scopedLive("answers HEAD as GET without a body, and keeps the connection", () =>
     Effect.gen(function*() {
       const { authorization, port } = yield* serve()

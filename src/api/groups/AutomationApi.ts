@@ -6,7 +6,7 @@ import { BackfillRequest, BackfillResult, DueWindow, SchedulerStatus, Verdict } 
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { RuleRunAnswer, RunRequest, RunResult } from "../../schema/RuleRun.ts"
 import { Authentication } from "../Auth.ts"
-import { body, freeBody, optionalBody, path, query, requires, traits } from "../Contract.ts"
+import { body, freeBody, optionalBody, path, query, requires, traits, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
 import { IdempotencyInFlight, IdempotencyKeyReused, PreconditionFailed } from "../problems/access.ts"
@@ -61,6 +61,7 @@ export class AutomationApi extends HttpApiGroup.make("automation")
         "Evaluates the rule on the traffic of its lookback window without saving it or acting. A run of the same rule detects the same."
       )
       .annotateContext(requires("automation.rules:preview"))
+      .annotateContext(unaudited)
   )
   .add(
     HttpApiEndpoint.get("getRule", `${rules}/:id`)

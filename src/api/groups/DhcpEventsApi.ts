@@ -5,7 +5,7 @@ import { DhcpEventFilter } from "../../schema/FilterFields.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Instant } from "../../schema/Time.ts"
 import { Authentication } from "../Auth.ts"
-import { query, requires, streamBody } from "../Contract.ts"
+import { query, requires, streamBody, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { IngestInterrupted } from "../problems.ts"
 
@@ -43,6 +43,7 @@ export class DhcpEventsApi extends HttpApiGroup.make("dhcpEvents")
       )
       .annotateContext(streamBody("application/x-ndjson"))
       .annotateContext(requires("dhcp.events:ingest"))
+      .annotateContext(unaudited)
   )
   .add(
     HttpApiEndpoint.get("list", "/api/dhcp/events")

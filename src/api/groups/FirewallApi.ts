@@ -16,7 +16,7 @@ import {
 } from "../../schema/FirewallConfig.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Authentication } from "../Auth.ts"
-import { body, bodyLimit, freeBody, optionalBody, path, query, requires } from "../Contract.ts"
+import { body, bodyLimit, freeBody, optionalBody, path, query, requires, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
 import {
@@ -213,6 +213,7 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
         "Takes `{ruleset}` or libnftables JSON as nft lists it. What this service refuses comes first; then nft itself judges the transaction that an apply would send, without committing it."
       )
       .annotateContext(requires("nftables.configs:validate"))
+      .annotateContext(unaudited)
       .annotateContext(large)
   )
   .add(

@@ -1,7 +1,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { Authentication } from "../Auth.ts"
-import { requires, streamBody } from "../Contract.ts"
+import { requires, streamBody, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { IngestInterrupted } from "../problems.ts"
 import { IngestResult } from "./DhcpEventsApi.ts"
@@ -24,6 +24,7 @@ export class FirewallEventsApi extends HttpApiGroup.make("firewallEvents")
       )
       .annotateContext(streamBody("application/x-ndjson"))
       .annotateContext(requires("firewall.events:ingest"))
+      .annotateContext(unaudited)
   )
   .middleware(Authentication)
   .annotateContext(

@@ -4,7 +4,7 @@ import { Ip } from "../../schema/Ip.ts"
 import { IpRestriction, IpRestrictionDraft, IpRestrictionId } from "../../schema/IpRestriction.ts"
 import { UserId } from "../../schema/User.ts"
 import { Authentication } from "../Auth.ts"
-import { body, path, query, traits } from "../Contract.ts"
+import { body, path, query, traits, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
 import {
@@ -56,6 +56,7 @@ export class IpRestrictionsApi extends HttpApiGroup.make("ipRestrictions")
       .addError(wire(NotFound))
       .annotate(OpenApi.Summary, "Tell whether a user may use the service from an address")
       .annotate(OpenApi.Description, "Nothing is counted. `matched` is the entry that decides.")
+      .annotateContext(unaudited)
   )
   .add(
     HttpApiEndpoint.get("ofUser", `${restrictions}/user/:id`)

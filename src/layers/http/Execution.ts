@@ -135,22 +135,16 @@ export const ExecutionLive = Layer.effect(
           const status = isProblem(error) ? error.status : 500
           return record(call, "failure", { status, body: null }, who)
         }))
-        if (call.operation.body === "stream") {
-          yield* record(call, "success", { status: 200, body: null }, who)
-          return value
-        }
         const response = yield* respond(call, value)
         yield* record(call, "success", { status: response.status, body: jsonOf(response) }, who)
         yield* idempotency.remember(held, response)
         return response
       })
 
-    const quiet: ReadonlySet<string> = new Set(["automation.testPreview", "ipRestrictions.check", "bulk.preview"])
-
     return Execution.of({
       around: Effect.fnUntraced(function*(call, handler) {
         if (call.operation.method === "GET") return yield* read(call, handler)
-        if (quiet.has(call.operation.id)) return yield* handler
+        if (!call.operation.audited) return yield* handler
         const who = Option.map(yield* Effect.serviceOption(CurrentUser), ({ id, username }) => ({ id, username }))
         const run = call.operation.traits.atomic ? whole : stepwise
         if (!call.operation.traits.idempotent || Option.isNone(who)) return yield* run(call, handler, who, undefined)

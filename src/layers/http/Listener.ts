@@ -1,5 +1,5 @@
 import { NodeHttpServer } from "@effect/platform-node"
-import { Config, Context, Deferred, Duration, Effect, Layer } from "effect"
+import { Config, Context, Data, Deferred, Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
@@ -71,11 +71,24 @@ const makeServer = (grace: Duration.Duration) => () => {
   return server
 }
 
+/** The address can't be listened on: `message` is the one line for the operator. */
+export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
+
+const reasonOf = (cause: unknown): string => {
+  const { code, message } = cause as NodeJS.ErrnoException
+  if (code === "EADDRINUSE") return "another process listens there already"
+  return code === "EACCES" ? "not permitted" : message
+}
+
 export const ListenerLive = Layer.unwrapEffect(
   Effect.gen(function*() {
     const port = yield* Config.port("PORT").pipe(Config.withDefault(8080))
     const host = yield* Config.string("HOST").pipe(Config.withDefault("127.0.0.1"))
     const grace = yield* Config.duration("NETOPS_SHUTDOWN_GRACE").pipe(Config.withDefault(Duration.seconds(10)))
-    return NodeHttpServer.layer(makeServer(grace), { port, host })
+    return NodeHttpServer.layer(makeServer(grace), { port, host }).pipe(
+      Layer.mapError(({ cause }) =>
+        new ListenFailed({ message: `can't listen on port ${port} of ${host} (PORT, HOST): ${reasonOf(cause)}` })
+      )
+    )
   })
 )

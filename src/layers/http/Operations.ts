@@ -15,7 +15,8 @@ const documents = Object.entries(documentPaths).map(([name, path]): Endpoint => 
   sessionOnly: false,
   body: "none",
   contentType: "",
-  traits: { idempotent: false, atomic: false, versioned: false }
+  traits: { idempotent: false, atomic: false, versioned: false },
+  audited: false
 }))
 
 const methods: ReadonlyArray<HttpMethod.HttpMethod> = ["GET", "POST", "PUT", "PATCH", "DELETE"]
