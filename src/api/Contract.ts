@@ -51,6 +51,12 @@ export class Unaudited extends Context.Reference<Unaudited>()("api/Unaudited", {
 /** For what changes nothing that anybody decided: trials, and observations that come in by the thousand. */
 export const unaudited = Context.make(Unaudited, true)
 
+/** Whether the bodies of an endpoint hold no secret under any name. */
+export class PlainBodies extends Context.Reference<PlainBodies>()("api/PlainBodies", { defaultValue: () => false }) {}
+
+/** For bodies in somebody else's language: what is kept of them is kept as it is, whatever its keys are called. */
+export const plainBodies = Context.make(PlainBodies, true)
+
 /** Gives an endpoint traits, all at once. */
 export const traits = (...names: ReadonlyArray<"idempotent" | "atomic" | "versioned">) =>
   Context.make(Traits, {

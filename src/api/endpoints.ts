@@ -2,7 +2,7 @@ import { HttpApi, type HttpApiEndpoint, type HttpMethod } from "@effect/platform
 import { Context, Option } from "effect"
 import type { Permission } from "../schema/Permission.ts"
 import { Authentication } from "./Auth.ts"
-import { BodyLimit, BodyMode, Requires, RequiresSession, Traits, Unaudited } from "./Contract.ts"
+import { BodyLimit, BodyMode, PlainBodies, Requires, RequiresSession, Traits, Unaudited } from "./Contract.ts"
 
 /** What an endpoint's declaration says of itself beside its schemas. */
 export interface Endpoint {
@@ -22,6 +22,8 @@ export interface Endpoint {
   readonly traits: typeof Traits.Service
   /** Whether calls are recorded in the audit trail: all but reads, trials and observations. */
   readonly audited: boolean
+  /** Whether its bodies hold no secret, and so are remembered and recorded as they are. */
+  readonly plain: boolean
 }
 
 const noTraits = { idempotent: false, atomic: false, versioned: false }
@@ -49,6 +51,7 @@ export const endpointsOf = (api: unknown): ReadonlyArray<Endpoint> => {
         bodyBytesMax: Option.getOrUndefined(Context.getOption(endpoint.annotations, BodyLimit)),
         sessionOnly: Context.get(endpoint.annotations, RequiresSession),
         traits: Option.getOrElse(Context.getOption(endpoint.annotations, Traits), () => noTraits),
+        plain: Context.get(endpoint.annotations, PlainBodies),
         audited: endpoint.method !== "GET" && !Context.get(endpoint.annotations, Unaudited),
         ...bodyOf(endpoint)
       })

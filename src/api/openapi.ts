@@ -45,13 +45,12 @@ const polishHeaders = (operation: Json, endpoint: Endpoint) => {
     ))
   }
   if (!versioned) return
-  const reads = endpoint.method === "GET"
-  parameters.push(
-    reads
-      ? header("If-None-Match", "ETags; 304 where the record has one of them")
-      : header("If-Match", "ETags; 412 where the record has none of them")
-  )
-  if (reads) operation["responses"]["304"] = { description: "The record has a revision named in If-None-Match" }
+  if (endpoint.method === "GET") {
+    parameters.push(header("If-None-Match", "ETags; 304 where the record has one of them"))
+    operation["responses"]["304"] = { description: "The record has a revision named in If-None-Match" }
+  } else if (endpoint.method !== "POST") {
+    parameters.push(header("If-Match", "ETags; 412 where the record has none of them"))
+  }
   if (endpoint.method === "DELETE") return
   for (const [status, response] of Object.entries<Json>(operation["responses"])) {
     if (status.startsWith("2")) response["headers"] = revision

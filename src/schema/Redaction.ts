@@ -12,11 +12,10 @@ const depthMax = 64
 /** Postgres keeps no NUL in text, and hashing needs well-formed strings. */
 const wellFormed = (text: string): string => text.replace(/[\0\p{Cs}]/gu, "\uFFFD")
 
-/**
- * A JSON value without secrets: whatever stands under a key that names one, and every `Redacted`, is replaced. What
- * JSON can't hold is left out.
- */
-export const redact = (value: unknown, depth = 0): unknown => {
+const isSecret = (key: string, item: unknown): boolean =>
+  item !== null && typeof item !== "boolean" && (secretKeys.test(key) || secretKeysWhole.test(key))
+
+const clean = (value: unknown, secretive: boolean, depth: number): unknown => {
   if (Redacted.isRedacted(value)) return redacted
   if (typeof value === "string") return wellFormed(value)
   if (typeof value === "number") return Number.isFinite(value) ? value : null
@@ -24,13 +23,21 @@ export const redact = (value: unknown, depth = 0): unknown => {
   if (typeof value === "bigint") return String(value)
   if (typeof value !== "object") return undefined
   if (depth >= depthMax) return null
-  if ("toJSON" in value && typeof value.toJSON === "function") return redact(value.toJSON(), depth + 1)
-  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1) ?? null)
+  if ("toJSON" in value && typeof value.toJSON === "function") return clean(value.toJSON(), secretive, depth + 1)
+  if (Array.isArray(value)) return value.map((item) => clean(item, secretive, depth + 1) ?? null)
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, item]) => {
-      const secret = item !== null && typeof item !== "boolean" && (secretKeys.test(key) || secretKeysWhole.test(key))
-      const kept = secret ? redacted : redact(item, depth + 1)
+      const kept = secretive && isSecret(key, item) ? redacted : clean(item, secretive, depth + 1)
       return kept === undefined ? [] : [[wellFormed(key), kept]]
     })
   )
 }
+
+/**
+ * A JSON value without secrets: whatever stands under a key that names one, and every `Redacted`, is replaced. What
+ * JSON can't hold is left out.
+ */
+export const redact = (value: unknown): unknown => clean(value, true, 0)
+
+/** As `redact`, for a value whose keys name no secrets, such as a ruleset: only `Redacted` is replaced. */
+export const storable = (value: unknown): unknown => clean(value, false, 0)

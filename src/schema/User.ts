@@ -27,7 +27,8 @@ export class User extends Schema.Class<User>("User")({
   username: Username,
   role: Role,
   disabled: Schema.Boolean,
-  created_at: Schema.DateTimeUtc
+  created_at: Schema.DateTimeUtc,
+  revision: Schema.Int.annotations({ description: "counts changes, of the password too" })
 }) {
   get permissions(): ReadonlyArray<Permission> {
     return permissionsOf(this.role)

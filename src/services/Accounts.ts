@@ -7,6 +7,7 @@ import { ApiTokens } from "./ApiTokens.ts"
 import { Ids } from "./Ids.ts"
 import { LoginGuard, type TooManyAttempts } from "./LoginGuard.ts"
 import { Passwords } from "./Passwords.ts"
+import type { Expected, RevisionMismatch } from "./Revision.ts"
 import { Sessions } from "./Sessions.ts"
 import { type SignInEvent, SignInEvents } from "./SignInEvents.ts"
 import { makeToken, sha256 } from "./tokens.ts"
@@ -56,8 +57,9 @@ export class Accounts extends Context.Tag("services/Accounts")<
     readonly changeUser: (
       actor: Actor,
       id: UserId,
-      change: UserChange
-    ) => Effect.Effect<User, UserMissing | LastAdmin>
+      change: UserChange,
+      expected: Expected
+    ) => Effect.Effect<User, UserMissing | LastAdmin | RevisionMismatch>
   }
 >() {}
 
@@ -120,9 +122,9 @@ export const AccountsLive = Layer.effect(
         yield* tell("user.created", actor, { user: user.id, role })
         return user
       }),
-      changeUser: Effect.fn("Accounts.changeUser")(function*(actor, id, { disabled, password, role }) {
+      changeUser: Effect.fn("Accounts.changeUser")(function*(actor, id, { disabled, password, role }, expected) {
         const passwordHash = password && (yield* passwords.hash(password))
-        const user = yield* users.change(id, { role, disabled, passwordHash })
+        const user = yield* users.change(id, { role, disabled, passwordHash }, expected)
         if (user.disabled || password !== undefined) yield* sessions.endAll(id)
         yield* tell("user.updated", actor, {
           user: id,

@@ -16,6 +16,8 @@ export class ApiTokens extends Context.Tag("services/ApiTokens")<
     ) => Effect.Effect<Option.Option<{ readonly token: ApiToken; readonly user: User }>>
     /** Tokens of the user, newest first, expired ones too. */
     readonly list: (userId: UserId, page: PageRequest) => Effect.Effect<Page<ApiToken>, InvalidCursor>
+    /** None where the user has no such token. */
+    readonly get: (id: ApiTokenId, userId: UserId) => Effect.Effect<Option.Option<ApiToken>>
     /** False where the user has no such token. */
     readonly remove: (id: ApiTokenId, userId: UserId) => Effect.Effect<boolean>
   }

@@ -1,18 +1,12 @@
 import { Context, Data, type DateTime, type Effect } from "effect"
-import type {
-  FirewallConfig,
-  FirewallConfigId,
-  FirewallDiff,
-  FirewallDraft,
-  Ruleset,
-  RulesetError
-} from "../schema/FirewallConfig.ts"
+import type { FirewallConfigId, FirewallDiff, FirewallDraft, Ruleset, RulesetError } from "../schema/FirewallConfig.ts"
 import type { NftObject } from "../schema/Nftables.ts"
 import type { UserId } from "../schema/User.ts"
 import type { Judgement } from "./firewall/judge.ts"
-import type { FirewallConfigMissing, TableOwned } from "./FirewallConfigs.ts"
+import type { FirewallConfigMissing, FirewallRecord, TableOwned } from "./FirewallConfigs.ts"
 import type { GuardUnavailable } from "./FirewallGuard.ts"
 import type { NftUnavailable } from "./Nft.ts"
+import type { Expected, RevisionMismatch } from "./Revision.ts"
 
 /** The ruleset can't be applied; nothing changed. */
 export class RulesetRejected extends Data.TaggedError("Firewall/RulesetRejected")<{
@@ -41,7 +35,7 @@ export interface ApplyRequest {
 }
 
 export interface AppliedAnswer {
-  readonly config: FirewallConfig
+  readonly config: FirewallRecord
   readonly revision: number
   readonly previousRevision: number | null
   readonly diff: FirewallDiff
@@ -70,12 +64,13 @@ export class Firewall extends Context.Tag("services/Firewall")<
   Firewall,
   {
     readonly validate: (ruleset: Ruleset) => Effect.Effect<Judgement, NftUnavailable>
-    readonly create: (draft: FirewallDraft, by: UserId) => Effect.Effect<FirewallConfig, RulesetRejected>
+    readonly create: (draft: FirewallDraft, by: UserId) => Effect.Effect<FirewallRecord, RulesetRejected>
     readonly update: (
       id: FirewallConfigId,
       draft: FirewallDraft,
-      by: UserId
-    ) => Effect.Effect<FirewallConfig, RulesetRejected | FirewallConfigMissing>
+      by: UserId,
+      expected?: Expected
+    ) => Effect.Effect<FirewallRecord, RulesetRejected | FirewallConfigMissing | RevisionMismatch>
     readonly apply: (
       id: FirewallConfigId,
       request: ApplyRequest
@@ -91,18 +86,22 @@ export class Firewall extends Context.Tag("services/Firewall")<
     >
     readonly confirm: (
       id: FirewallConfigId
-    ) => Effect.Effect<FirewallConfig, FirewallConfigMissing | NothingPending | Unreachable>
+    ) => Effect.Effect<FirewallRecord, FirewallConfigMissing | NothingPending | Unreachable>
     readonly extend: (
       id: FirewallConfigId,
       seconds: number
-    ) => Effect.Effect<FirewallConfig, FirewallConfigMissing | NothingPending | Unreachable>
+    ) => Effect.Effect<FirewallRecord, FirewallConfigMissing | NothingPending | Unreachable>
     readonly rollback: (
       id: FirewallConfigId
-    ) => Effect.Effect<FirewallConfig, FirewallConfigMissing | NothingPending | Unreachable>
+    ) => Effect.Effect<FirewallRecord, FirewallConfigMissing | NothingPending | Unreachable>
     /** Takes its tables out of the kernel and marks it as deleted; whether it was active before. */
     readonly remove: (
-      id: FirewallConfigId
-    ) => Effect.Effect<{ readonly deactivated: boolean }, FirewallConfigMissing | ApplyPending | Unreachable>
+      id: FirewallConfigId,
+      expected?: Expected
+    ) => Effect.Effect<
+      { readonly deactivated: boolean },
+      FirewallConfigMissing | ApplyPending | RevisionMismatch | Unreachable
+    >
     /** What applying it now would change. */
     readonly diff: (id: FirewallConfigId) => Effect.Effect<FirewallDiff, FirewallConfigMissing | NftUnavailable>
     /** The saved ruleset in nft's own language. */

@@ -9,6 +9,7 @@ import type {
 } from "../schema/FirewallConfig.ts"
 import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { UserId } from "../schema/User.ts"
+import type { Expected, RevisionMismatch } from "./Revision.ts"
 
 export class FirewallConfigMissing extends Data.TaggedError("FirewallConfigs/Missing")<{ readonly id: string }> {}
 
@@ -17,6 +18,11 @@ export class TableOwned extends Data.TaggedError("FirewallConfigs/TableOwned")<{
   readonly table: string
   readonly owner: FirewallConfigId
 }> {}
+
+/** A configuration as it is kept; `edition` counts every change to it, also of what of it runs. */
+export interface FirewallRecord extends FirewallConfig {
+  readonly edition: number
+}
 
 /** A draft with what follows from its ruleset. */
 export interface FirewallVersion {
@@ -71,9 +77,9 @@ export interface FirewallStanding extends FirewallState {
 export class FirewallConfigs extends Context.Tag("services/FirewallConfigs")<
   FirewallConfigs,
   {
-    readonly create: (id: FirewallConfigId, version: FirewallVersion) => Effect.Effect<FirewallConfig>
+    readonly create: (id: FirewallConfigId, version: FirewallVersion) => Effect.Effect<FirewallRecord>
     /** Deleted ones too. */
-    readonly get: (id: FirewallConfigId) => Effect.Effect<FirewallConfig, FirewallConfigMissing>
+    readonly get: (id: FirewallConfigId) => Effect.Effect<FirewallRecord, FirewallConfigMissing>
     /** Newest first; deleted ones only where they are asked for. */
     readonly list: (
       page: PageRequest & { readonly deleted: boolean }
@@ -81,8 +87,9 @@ export class FirewallConfigs extends Context.Tag("services/FirewallConfigs")<
     /** Saves the next version; a deleted one is missing. */
     readonly update: (
       id: FirewallConfigId,
-      version: FirewallVersion
-    ) => Effect.Effect<FirewallConfig, FirewallConfigMissing>
+      version: FirewallVersion,
+      expected?: Expected
+    ) => Effect.Effect<FirewallRecord, FirewallConfigMissing | RevisionMismatch>
     /** All versions, newest first. */
     readonly revisions: (id: FirewallConfigId) => Effect.Effect<ReadonlyArray<FirewallRevision>, FirewallConfigMissing>
     readonly revision: (

@@ -30,6 +30,7 @@ import {
 import { FirewallGuard } from "./FirewallGuard.ts"
 import { Ids } from "./Ids.ts"
 import { Nft } from "./Nft.ts"
+import { type Expected, isExpected, RevisionMismatch } from "./Revision.ts"
 
 const settings = Config.all({
   port: Config.port("PORT").pipe(Config.withDefault(8080)),
@@ -185,9 +186,10 @@ const make = Effect.gen(function*() {
       }
     })).pipe(Effect.uninterruptible)
 
-  const remove = (id: FirewallConfigId) =>
+  const remove = (id: FirewallConfigId, expected?: Expected) =>
     configs.exclusively(Effect.gen(function*() {
-      yield* living(id)
+      const { edition } = yield* living(id)
+      if (!isExpected(expected, edition)) return yield* new RevisionMismatch({ revision: edition })
       const standing = yield* Effect.flatMap(configs.standing(id), pendings.decided)
       if (standing.pending !== null) return yield* new ApplyPending({ deadline: standing.pending.deadline })
       const tables = [...new Set([...standing.applied.tables, ...standing.intent?.tables ?? []])]
@@ -213,8 +215,8 @@ const make = Effect.gen(function*() {
     create: Effect.fn("Firewall.create")(function*(draft, by) {
       return yield* configs.create(Id.make(yield* ids.uuid), yield* versionOf(draft, by))
     }),
-    update: Effect.fn("Firewall.update")(function*(id, draft, by) {
-      return yield* configs.update(id, yield* versionOf(draft, by))
+    update: Effect.fn("Firewall.update")(function*(id, draft, by, expected) {
+      return yield* configs.update(id, yield* versionOf(draft, by), expected)
     }),
     apply,
     confirm: (id) => pendings.confirm(id),

@@ -2,6 +2,7 @@ import { Context, Data, type Effect, type Option, type Redacted } from "effect"
 import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { Role } from "../schema/Permission.ts"
 import type { User, UserId, Username } from "../schema/User.ts"
+import type { Expected, RevisionMismatch } from "./Revision.ts"
 
 export class UsernameTaken extends Data.TaggedError("Users/UsernameTaken")<{ readonly username: Username }> {}
 export class UserMissing extends Data.TaggedError("Users/UserMissing")<{ readonly user: Username | UserId }> {}
@@ -38,6 +39,10 @@ export class Users extends Context.Tag("services/Users")<
     ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: Redacted.Redacted }>>
     readonly setPassword: (username: Username, passwordHash: Redacted.Redacted) => Effect.Effect<User, UserMissing>
     /** Changes a user unless no enabled administrator would be left, also when several change at once. */
-    readonly change: (id: UserId, change: ChangedUser) => Effect.Effect<User, UserMissing | LastAdmin>
+    readonly change: (
+      id: UserId,
+      change: ChangedUser,
+      expected: Expected
+    ) => Effect.Effect<User, UserMissing | LastAdmin | RevisionMismatch>
   }
 >() {}

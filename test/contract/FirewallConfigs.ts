@@ -64,6 +64,30 @@ export const firewallConfigsContract = (name: string, layer: Layer.Layer<Firewal
           assert.strictEqual(yield* tagOf(configs.revision(id, 3)), "FirewallConfigs/Missing")
         }))
 
+      it.effect("of versions saved at once over one edition one is, and every change counts", () =>
+        Effect.gen(function*() {
+          const configs = yield* FirewallConfigs
+          const { id: by } = yield* someone
+          const id = yield* newId
+          const { edition } = yield* configs.create(id, version(by, 0, "e"))
+          const saved = yield* Effect.all(
+            Array.from({ length: 8 }, () => Effect.either(configs.update(id, version(by, 1, "e"), [edition]))),
+            { concurrency: "unbounded" }
+          )
+          assert.lengthOf(saved.filter(({ _tag }) => _tag === "Right"), 1)
+          for (const result of saved) {
+            if (result._tag === "Left") {
+              assert.deepInclude(result.left, { _tag: "Revision/RevisionMismatch", revision: edition + 1 })
+            }
+          }
+          assert.strictEqual((yield* configs.update(id, version(by, 2, "e"))).edition, edition + 2)
+          yield* configs.settle(id, inactive)
+          yield* configs.setDeleted(id, true)
+          yield* configs.setDeleted(id, false)
+          assert.strictEqual((yield* configs.get(id)).edition, edition + 5)
+          assert.strictEqual((yield* configs.get(id)).version, 3)
+        }))
+
       it.effect("hides deleted ones from the list and from updates, and keeps them", () =>
         Effect.gen(function*() {
           const configs = yield* FirewallConfigs

@@ -88,14 +88,17 @@ const kinds = {
 /** Operations on records that belong to one user, with a body that the owner may send. */
 const owned: Readonly<Record<string, { readonly kind: keyof typeof kinds; readonly body?: unknown }>> = {
   "account.endSession": { kind: "session" },
+  "apiTokens.get": { kind: "token" },
   "apiTokens.delete": { kind: "token" },
   "ipRestrictions.ofUser": { kind: "restrictionsOfUser" },
+  "ipRestrictions.get": { kind: "restriction" },
   "ipRestrictions.update": { kind: "restriction", body: { enabled: false } },
   "ipRestrictions.remove": { kind: "restriction" }
 }
 
 /** Operations on records that are everybody's: a permission alone opens them. */
 const shared: ReadonlyArray<string> = [
+  "users.get",
   "users.update",
   "automation.getRule",
   "automation.updateRule",

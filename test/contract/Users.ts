@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc, type Layer, Option, Redacted } from "effect"
 import { roles } from "../../src/schema/Permission.ts"
-import { UserId, Username } from "../../src/schema/User.ts"
+import { User, UserId, Username } from "../../src/schema/User.ts"
 import { Users } from "../../src/services/Users.ts"
 
 const username = fc.oneof(
@@ -48,6 +48,28 @@ export const usersContract = (name: string, layer: Layer.Layer<Users>, numRuns: 
         assert.strictEqual(yield* users.count, 1)
       }).pipe(Effect.provide(layer)))
 
+    it.effect("of changes at once under one revision one is made, and every change counts", () =>
+      Effect.gen(function*() {
+        const users = yield* Users
+        const passwordHash = Redacted.make("hash")
+        yield* users.create({ username: Username.make("root"), role: "admin", passwordHash })
+        const { id, revision } = yield* users.create({ username: Username.make("ada"), role: "viewer", passwordHash })
+        const change = (expected: ReadonlyArray<number> | undefined) =>
+          Effect.either(users.change(id, { role: "operator" }, expected))
+        const results = yield* Effect.all(Array.from({ length: 10 }, () => change([revision])), {
+          concurrency: "unbounded"
+        })
+        assert.lengthOf(results.filter(({ _tag }) => _tag === "Right"), 1)
+        for (const result of results) {
+          if (result._tag === "Left") assert.deepInclude(result.left, { revision: revision + 1 })
+        }
+        assert.strictEqual((yield* change([0]))._tag, "Left")
+        assert.strictEqual((yield* change([]))._tag, "Left")
+        assert.strictEqual((yield* change([9, revision + 1]))._tag, "Right")
+        assert.strictEqual((yield* change(undefined))._tag, "Right")
+        assert.strictEqual(Option.getOrThrow(yield* users.get(id)).revision, revision + 3)
+      }).pipe(Effect.provide(layer)))
+
     it.effect("texts that are no username belong to nobody", () =>
       Effect.gen(function*() {
         const users = yield* Users
@@ -82,7 +104,10 @@ export const usersContract = (name: string, layer: Layer.Layer<Users>, numRuns: 
             assert.isTrue(Option.isNone(yield* users.createFirst(other)))
 
             const lower = Username.make(draft.username.toLowerCase())
-            assert.deepStrictEqual(yield* users.setPassword(lower, other.passwordHash), found.user)
+            assert.deepStrictEqual(
+              yield* users.setPassword(lower, other.passwordHash),
+              new User({ ...found.user, revision: found.user.revision + 1 })
+            )
             const again = Option.getOrThrow(yield* users.findCredentials(draft.username))
             assert.strictEqual(Redacted.value(again.passwordHash), Redacted.value(other.passwordHash))
             const exists = Option.isSome(yield* users.findCredentials(other.username))

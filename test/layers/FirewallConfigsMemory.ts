@@ -1,8 +1,9 @@
 import { Effect, Layer } from "effect"
-import { type FirewallConfig, type FirewallConfigId, type FirewallRevision } from "../../src/schema/FirewallConfig.ts"
+import { type FirewallConfigId, type FirewallRevision } from "../../src/schema/FirewallConfig.ts"
 import {
   FirewallConfigMissing,
   FirewallConfigs,
+  type FirewallRecord,
   type FirewallStanding,
   type FirewallState,
   type FirewallVersion,
@@ -10,6 +11,7 @@ import {
   ownedBy,
   TableOwned
 } from "../../src/services/FirewallConfigs.ts"
+import { isExpected, RevisionMismatch } from "../../src/services/Revision.ts"
 import { newestOf } from "./AutomationState.ts"
 
 interface Stored {
@@ -17,6 +19,7 @@ interface Stored {
   readonly revisions: Array<FirewallRevision>
   state: FirewallState
   deleted: boolean
+  edition: number
 }
 
 const revisionOf = (version: number, { at, by, checksum, draft }: FirewallVersion): FirewallRevision => ({
@@ -38,12 +41,15 @@ export const FirewallConfigsMemory = Layer.effect(
         const found = configs.get(id)
         return found === undefined ? Effect.fail(new FirewallConfigMissing({ id })) : Effect.succeed(found)
       })
-    const toConfig = ({ deleted, id, revisions, state, tables }: Stored & { tables: ReadonlyArray<string> }) => {
+    const toConfig = (
+      { deleted, edition, id, revisions, state, tables }: Stored & { tables: ReadonlyArray<string> }
+    ) => {
       const [first, last] = [revisions[0]!, revisions.at(-1)!]
       const { created_at, created_by, ...rest } = last
       return {
         ...rest,
         id,
+        edition,
         tables,
         status: state.status,
         is_active: state.status === "active" || state.status === "pending_confirmation" ? 1 : 0,
@@ -55,7 +61,7 @@ export const FirewallConfigsMemory = Layer.effect(
         updated_by: created_by,
         created_at: first.created_at,
         updated_at: created_at
-      } satisfies FirewallConfig
+      } satisfies FirewallRecord
     }
     const toStanding = ({ id, revisions, state }: Stored): FirewallStanding => ({
       id,
@@ -68,7 +74,14 @@ export const FirewallConfigsMemory = Layer.effect(
       create: (id, version) =>
         Effect.sync(() => {
           const state: FirewallState = { status: "draft", applied: notApplied, intent: null, pending: null }
-          const stored = { id, revisions: [revisionOf(1, version)], state, deleted: false, tables: version.tables }
+          const stored = {
+            id,
+            revisions: [revisionOf(1, version)],
+            state,
+            deleted: false,
+            edition: 1,
+            tables: version.tables
+          }
           configs.set(id, stored)
           return toConfig(stored)
         }),
@@ -82,11 +95,18 @@ export const FirewallConfigsMemory = Layer.effect(
               ({ created_at, id }) => ({ at: created_at, id })
             )
           ),
-          (page) => ({ ...page, items: page.items.map(({ ruleset: _, ...summary }) => summary) })
+          (page) => ({
+            ...page,
+            items: page.items.map(({ edition: _edition, ruleset: _ruleset, ...summary }) => summary)
+          })
         ),
-      update: (id, version) =>
-        Effect.flatMap(find(id), (stored) => {
+      update: (id, version, expected) =>
+        Effect.flatMap(find(id), (stored): Effect.Effect<FirewallRecord, FirewallConfigMissing | RevisionMismatch> => {
           if (stored.deleted) return Effect.fail(new FirewallConfigMissing({ id }))
+          if (!isExpected(expected, stored.edition)) {
+            return Effect.fail(new RevisionMismatch({ revision: stored.edition }))
+          }
+          stored.edition++
           stored.revisions.push(revisionOf(stored.revisions.length + 1, version))
           stored.tables = version.tables
           return Effect.succeed(toConfig(stored))
@@ -111,9 +131,14 @@ export const FirewallConfigsMemory = Layer.effect(
             .sort((a, b) => a.table < b.table ? -1 : 1)[0]
           if (taken !== undefined) return Effect.fail(new TableOwned(taken))
           stored.state = state
+          stored.edition++
           return Effect.void
         }),
-      setDeleted: (id, deleted) => Effect.map(find(id), (stored) => void (stored.deleted = deleted)),
+      setDeleted: (id, deleted) =>
+        Effect.map(find(id), (stored) => {
+          stored.deleted = deleted
+          stored.edition++
+        }),
       exclusively: lock.withPermits(1)
     })
   })

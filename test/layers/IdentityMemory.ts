@@ -46,6 +46,12 @@ export const ApiTokensMemory = Layer.effect(
         }),
       list: (userId, page) =>
         pageNewest([...kept.values()].filter((entry) => entry.userId === userId).map(({ token }) => token), page),
+      get: (id, userId) =>
+        Effect.sync(() =>
+          Option.fromNullable(
+            [...kept.values()].find((entry) => entry.token.id === id && entry.userId === userId)?.token
+          )
+        ),
       remove: (id, userId) =>
         Effect.sync(() => {
           const found = [...kept].find(([, entry]) => entry.token.id === id && entry.userId === userId)

@@ -1,6 +1,7 @@
 import { Context, DateTime, Effect, Layer, Option, type Redacted } from "effect"
 import { afterIdOf, pageById } from "../../src/schema/Page.ts"
 import { User, UserId, type Username } from "../../src/schema/User.ts"
+import { isExpected, RevisionMismatch } from "../../src/services/Revision.ts"
 import { LastAdmin, type NewUser, UserMissing, UsernameTaken, Users } from "../../src/services/Users.ts"
 
 interface Account {
@@ -28,7 +29,7 @@ export const UsersMemory = Layer.effect(
     const insert = ({ passwordHash, role, username }: NewUser) =>
       Effect.map(DateTime.now, (created_at) => {
         const id = UserId.make(accounts.size + 1)
-        const user = new User({ id, username, role, disabled: false, created_at })
+        const user = new User({ id, username, role, disabled: false, created_at, revision: 1 })
         accounts.set(username.toLowerCase(), { user, passwordHash })
         return user
       })
@@ -49,15 +50,18 @@ export const UsersMemory = Layer.effect(
           const rest = list().filter(({ id }) => id > after).sort((a, b) => a.id - b.id)
           return pageById(rest.slice(0, limit + 1), limit, accounts.size)
         }),
-      change: (id, { disabled, passwordHash, role }) =>
-        Effect.suspend((): Effect.Effect<User, UserMissing | LastAdmin> => {
+      change: (id, { disabled, passwordHash, role }, expected) =>
+        Effect.suspend((): Effect.Effect<User, UserMissing | LastAdmin | RevisionMismatch> => {
           const found = [...accounts].find(([, { user }]) => user.id === id)
           if (found === undefined) return new UserMissing({ user: id })
           const [key, account] = found
+          const { revision } = account.user
+          if (!isExpected(expected, revision)) return new RevisionMismatch({ revision })
           const user = new User({
             ...account.user,
             role: role ?? account.user.role,
-            disabled: disabled ?? account.user.disabled
+            disabled: disabled ?? account.user.disabled,
+            revision: revision + 1
           })
           const isAdmin = (user: User) => user.role === "admin" && !user.disabled
           const others = list().some((other) => other.id !== id && isAdmin(other))
@@ -71,8 +75,9 @@ export const UsersMemory = Layer.effect(
         Effect.suspend(() => {
           const account = accounts.get(username.toLowerCase())
           if (account === undefined) return Effect.fail(new UserMissing({ user: username }))
-          accounts.set(username.toLowerCase(), { ...account, passwordHash })
-          return Effect.succeed(account.user)
+          const user = new User({ ...account.user, revision: account.user.revision + 1 })
+          accounts.set(username.toLowerCase(), { user, passwordHash })
+          return Effect.succeed(user)
         })
     })
   })

@@ -7,6 +7,7 @@ import { Authentication } from "../Auth.ts"
 import { body, optionalBody, path, query, requires, traits } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
+import { IdempotencyInFlight, IdempotencyKeyReused } from "../problems/access.ts"
 import { AlarmOver } from "../problems/automation.ts"
 
 const alarms = "/api/automation/alarms" as const
@@ -44,9 +45,11 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
       .addSuccess(Alarm)
       .addError(wire(AlarmOver))
       .addError(wire(NotFound))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Acknowledge an alarm")
       .annotateContext(optionalBody)
-      .annotateContext(traits("atomic"))
+      .annotateContext(traits("idempotent", "atomic"))
       .annotateContext(requires("automation.alarms:write"))
   )
   .add(
@@ -55,13 +58,15 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
       .setPayload(body(AlarmComment))
       .addSuccess(Alarm)
       .addError(wire(NotFound))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Resolve an alarm")
       .annotate(
         OpenApi.Description,
         "An alarm resolves by itself when a run no longer detects its client. Resolved by hand it stays so while the client is detected on and on, for the cooldown of the rule."
       )
       .annotateContext(optionalBody)
-      .annotateContext(traits("atomic"))
+      .annotateContext(traits("idempotent", "atomic"))
       .annotateContext(requires("automation.alarms:write"))
   )
   .middleware(Authentication)

@@ -1,5 +1,5 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
-import { Schema } from "effect"
+import { Context, Schema } from "effect"
 import {
   confirmSeconds,
   FirewallConfig,
@@ -16,9 +16,21 @@ import {
 } from "../../schema/FirewallConfig.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Authentication } from "../Auth.ts"
-import { body, bodyLimit, freeBody, optionalBody, path, query, requires, unaudited } from "../Contract.ts"
+import {
+  body,
+  bodyLimit,
+  freeBody,
+  optionalBody,
+  path,
+  plainBodies,
+  query,
+  requires,
+  traits,
+  unaudited
+} from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
+import { IdempotencyInFlight, IdempotencyKeyReused, PreconditionFailed } from "../problems/access.ts"
 import {
   ApplyPending,
   NothingPending,
@@ -92,8 +104,8 @@ const configs = `${root}/configs` as const
 const configPath = path({ id: Schema.String })
 const revisionPath = path({ id: Schema.String, n: Schema.NumberFromString.pipe(Schema.int(), Schema.positive()) })
 const read = requires("nftables.configs:read")
-const write = requires("nftables.configs:write")
-const apply = requires("nftables.configs:apply")
+const write = Context.merge(requires("nftables.configs:write"), plainBodies)
+const apply = Context.merge(requires("nftables.configs:apply"), plainBodies)
 const large = bodyLimit(rulesetBytesMax)
 
 export class FirewallApi extends HttpApiGroup.make("firewall")
@@ -113,7 +125,10 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .setPayload(body(FirewallDraft))
       .addSuccess(FirewallConfig, { status: 201 })
       .addError(wire(RulesetRejected))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Save a configuration as a draft")
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
       .annotateContext(write)
       .annotateContext(large)
   )
@@ -124,6 +139,7 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addError(wire(NotFound))
       .annotate(OpenApi.Summary, "Read a configuration")
       .annotate(OpenApi.Description, "Deleted ones too.")
+      .annotateContext(traits("versioned"))
       .annotateContext(read)
   )
   .add(
@@ -133,8 +149,10 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(RulesetRejected))
+      .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Save the next version of a configuration")
       .annotate(OpenApi.Description, "What runs stays as it is until the version is applied.")
+      .annotateContext(traits("atomic", "versioned"))
       .annotateContext(write)
       .annotateContext(large)
   )
@@ -144,8 +162,10 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(ConfigDeleted)
       .addError(wire(NotFound))
       .addError(wire(ApplyPending))
+      .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Delete a configuration")
       .annotate(OpenApi.Description, "An active one is deactivated first: its tables go. The record is kept.")
+      .annotateContext(traits("versioned"))
       .annotateContext(apply)
   )
   .add(
@@ -164,8 +184,11 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(RulesetRejected))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Save an old version as the next one")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
       .annotateContext(write)
   )
   .add(
@@ -174,9 +197,12 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .setPayload(freeBody(Schema.Struct({})))
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Bring a deleted configuration back")
       .annotate(OpenApi.Description, "It is inactive until it is applied again.")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
       .annotateContext(write)
   )
   .add(
@@ -227,12 +253,15 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addError(wire(TableForeign))
       .addError(wire(ApplyPending))
       .addError(wire(VersionConflict))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Apply a configuration")
       .annotate(
         OpenApi.Description,
         "One nft transaction replaces the tables of this configuration and touches nothing else. With a timeout, a guard outside of this process brings the tables from before back at the deadline unless the apply is confirmed."
       )
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent"))
       .annotateContext(apply)
   )
   .add(
@@ -242,8 +271,11 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(NothingPending))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Keep what was applied")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent", "versioned"))
       .annotateContext(apply)
   )
   .add(
@@ -253,7 +285,10 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(NothingPending))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Move the deadline of an apply to so many seconds from now")
+      .annotateContext(traits("idempotent", "versioned"))
       .annotateContext(apply)
   )
   .add(
@@ -263,8 +298,11 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(NothingPending))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Take back what was applied and isn't confirmed")
       .annotateContext(optionalBody)
+      .annotateContext(traits("idempotent", "versioned"))
       .annotateContext(apply)
   )
   .middleware(Authentication)

@@ -39,7 +39,7 @@ export class IpRestrictionsApi extends HttpApiGroup.make("ipRestrictions")
       .addError(wire(IdempotencyInFlight))
       .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Add an IP restriction")
-      .annotateContext(traits("idempotent", "atomic"))
+      .annotateContext(traits("idempotent", "atomic", "versioned"))
   )
   .add(
     HttpApiEndpoint.post("check", `${restrictions}/check`)
@@ -74,6 +74,15 @@ export class IpRestrictionsApi extends HttpApiGroup.make("ipRestrictions")
         OpenApi.Description,
         "`restrictions` is keyed by entry id. Another user's need `ip_restrictions:manage`."
       )
+  )
+  .add(
+    HttpApiEndpoint.get("get", `${restrictions}/:id`)
+      .setPath(restrictionPath)
+      .addSuccess(IpRestriction)
+      .addError(wire(NotFound))
+      .annotate(OpenApi.Summary, "Read an IP restriction")
+      .annotate(OpenApi.Description, "Its ETag counts changes, not matches.")
+      .annotateContext(traits("versioned"))
   )
   .add(
     HttpApiEndpoint.patch("update", `${restrictions}/:id`)

@@ -4,7 +4,7 @@ import { CurrentUser } from "../../api/Auth.ts"
 import type { Endpoint } from "../../api/endpoints.ts"
 import { isProblem } from "../../api/Problem.ts"
 import type { AuditOutcome } from "../../schema/AuditEntry.ts"
-import { redact } from "../../schema/Redaction.ts"
+import { redact, storable } from "../../schema/Redaction.ts"
 import { UserId } from "../../schema/User.ts"
 import { AuditTrail } from "../../services/AuditTrail.ts"
 import { Ids } from "../../services/Ids.ts"
@@ -90,6 +90,7 @@ export const ExecutionLive = Layer.effect(
       const claimed = operation.public ? Option.map(decodeClaimed(body), ({ username }) => username) : Option.none()
       const created = Option.map(decodeId(answer.body), ({ id }) => String(id))
       const reason = facts.notes.reason ?? Option.getOrNull(decodeReason(body))?.reason ?? null
+      const kept = operation.plain ? storable : redact
       yield* trail.record({
         id: yield* ids.uuid,
         at: yield* DateTime.now,
@@ -102,9 +103,9 @@ export const ExecutionLive = Layer.effect(
         address: facts.address ?? null,
         request_id: facts.id,
         reason: redact(reason) as string | null,
-        request: redact(body) ?? null,
-        before: redact(facts.notes.before) ?? null,
-        after: redact(facts.notes.after) ?? null
+        request: kept(body) ?? null,
+        before: kept(facts.notes.before) ?? null,
+        after: kept(facts.notes.after) ?? null
       })
     })
 

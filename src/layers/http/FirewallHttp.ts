@@ -4,13 +4,20 @@ import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
 import { Unavailable } from "../../api/problems.ts"
 import * as Problems from "../../api/problems/firewall.ts"
-import { FirewallConfig, FirewallConfigId, type RulesetError } from "../../schema/FirewallConfig.ts"
+import {
+  FirewallConfig,
+  FirewallConfigId,
+  FirewallConfigSummary,
+  type RulesetError
+} from "../../schema/FirewallConfig.ts"
 import { Firewall } from "../../services/Firewall.ts"
 import type * as F from "../../services/Firewall.ts"
-import { FirewallConfigs, type TableOwned } from "../../services/FirewallConfigs.ts"
+import { FirewallConfigs, type FirewallRecord, type TableOwned } from "../../services/FirewallConfigs.ts"
+import { note } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
 import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
+import { expected, preconditionFailed } from "./revisions.ts"
 
 const configId = idFrom(FirewallConfigId, "configuration")
 const encodeConfig = Schema.encode(FirewallConfig)
@@ -47,6 +54,17 @@ const answers = {
 
 const writing = { uninterruptible: true } as const
 
+/** As it is told to the audit trail, where its checksum stands for the ruleset. */
+const summary = (config: FirewallRecord) => Effect.orDie(Schema.encode(FirewallConfigSummary)(config))
+
+const revised = ({ edition }: FirewallRecord) => note({ revision: edition })
+
+const changed = (config: FirewallRecord, before?: FirewallRecord) =>
+  Effect.gen(function*() {
+    yield* note({ target: config.id, after: yield* summary(config), revision: config.edition })
+    if (before !== undefined) yield* note({ before: yield* summary(before) })
+  })
+
 export const FirewallHttp = group(
   Api,
   "firewall",
@@ -80,6 +98,7 @@ export const FirewallHttp = group(
             "Firewall/RulesetRejected",
             rejected("/ruleset")
           )
+          yield* changed(config)
           return HttpServerResponse.unsafeJson(yield* Effect.orDie(encodeConfig(config)), {
             status: 201,
             headers: { location: `/api/v1/nftables/configs/${config.id}` }
@@ -87,20 +106,25 @@ export const FirewallHttp = group(
         }),
         writing
       )
-      .handle("getConfig", ({ path }) => Effect.catchTags(find(path.id), missing))
+      .handle("getConfig", ({ path }) => find(path.id).pipe(Effect.tap(revised), Effect.catchTags(missing)))
       .handle("updateConfig", ({ path, payload }) =>
-        Effect.all([configId.parse(path.id), CurrentUser]).pipe(
-          Effect.flatMap(([id, user]) => firewall.update(id, payload, user.id)),
-          Effect.catchTags(drafted)
-        ), writing)
+        Effect.gen(function*() {
+          const before = yield* find(path.id)
+          const config = yield* firewall.update(before.id, payload, (yield* CurrentUser).id, yield* expected)
+          yield* changed(config, before)
+          return config
+        }).pipe(Effect.catchTags({ ...drafted, "Revision/RevisionMismatch": preconditionFailed })), writing)
       .handle("deleteConfig", ({ path }) =>
         Effect.gen(function*() {
-          const id = yield* configId.parse(path.id)
-          const { deactivated } = yield* firewall.remove(id)
+          const before = yield* find(path.id)
+          const { id } = before
+          const { deactivated } = yield* firewall.remove(id, yield* expected)
+          yield* note({ before: yield* summary(before) })
           return { success: true as const, id, deactivated, is_deleted: 1 as const }
         }).pipe(Effect.catchTags({
           ...missing,
           "Firewall/ApplyPending": answers["Firewall/ApplyPending"],
+          "Revision/RevisionMismatch": preconditionFailed,
           "Nft/Unavailable": unavailable,
           "FirewallGuard/Unavailable": unavailable
         })), writing)
@@ -116,11 +140,16 @@ export const FirewallHttp = group(
           const { description, name, ruleset } = yield* configs.revision(id, path.n)
           const draft = { name, description, ruleset, comment: `Version ${path.n} again` }
           return yield* firewall.update(id, draft, (yield* CurrentUser).id)
-        }).pipe(Effect.catchTags(drafted)), writing)
+        }).pipe(
+          Effect.tap((config) => changed(config)),
+          // No revision is expected here.
+          Effect.catchTags({ ...drafted, "Revision/RevisionMismatch": Effect.die })
+        ), writing)
       .handle("restoreConfig", ({ path }) =>
         configId.parse(path.id).pipe(
           Effect.tap((id) => configs.setDeleted(id, false)),
           Effect.flatMap(configs.get),
+          Effect.tap((config) => changed(config)),
           Effect.catchTags(missing)
         ), writing)
       .handle("diffConfig", ({ path }) =>
@@ -178,20 +207,23 @@ export const FirewallHttp = group(
         })), writing)
       .handle(
         "confirmApply",
-        ({ path }) => Effect.flatMap(configId.parse(path.id), firewall.confirm).pipe(Effect.catchTags(asked)),
+        ({ path }) =>
+          Effect.flatMap(configId.parse(path.id), firewall.confirm).pipe(Effect.tap(revised), Effect.catchTags(asked)),
         writing
       )
       .handle(
         "extendApply",
         ({ path, payload }) =>
           Effect.flatMap(configId.parse(path.id), (id) => firewall.extend(id, payload.seconds)).pipe(
+            Effect.tap(revised),
             Effect.catchTags(asked)
           ),
         writing
       )
       .handle(
         "rollbackApply",
-        ({ path }) => Effect.flatMap(configId.parse(path.id), firewall.rollback).pipe(Effect.catchTags(asked)),
+        ({ path }) =>
+          Effect.flatMap(configId.parse(path.id), firewall.rollback).pipe(Effect.tap(revised), Effect.catchTags(asked)),
         writing
       )
   })

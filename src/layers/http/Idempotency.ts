@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import { problemContentType } from "../../api/Problem.ts"
 import { InvalidRequest } from "../../api/problems.ts"
 import { IdempotencyInFlight, IdempotencyKeyReused } from "../../api/problems/access.ts"
-import { redact } from "../../schema/Redaction.ts"
+import { redact, storable } from "../../schema/Redaction.ts"
 import type { UserId } from "../../schema/User.ts"
 import { IdempotencyKeys, type KeyScope, type RememberedAnswer } from "../../services/IdempotencyKeys.ts"
 import { Ids } from "../../services/Ids.ts"
@@ -17,17 +17,23 @@ import { problemResponse } from "./problemResponse.ts"
 export const idempotencyLimits = { remembered: Duration.hours(24), lease: Duration.seconds(30), keyLength: 255 }
 
 /** Work on a key that this request was granted; `undefined` where the request has no key. */
-export type Held = { readonly scope: KeyScope; readonly claimId: string } | undefined
+export type Held = {
+  readonly scope: KeyScope
+  readonly claimId: string
+  /** What of a body is kept. */
+  readonly kept: (body: unknown) => unknown
+} | undefined
 
 const keptHeaders = ["content-type", "location", "etag", "retry-after", "cache-control"]
 
-const secretless = (text: string, contentType: string): string =>
-  contentType.includes("json") ? JSON.stringify(redact(JSON.parse(text))) : text
-
-const toRemember = (response: HttpServerResponse.HttpServerResponse): RememberedAnswer => {
+const toRemember = (
+  response: HttpServerResponse.HttpServerResponse,
+  kept: (body: unknown) => unknown
+): RememberedAnswer => {
   const { body } = response
   const contentType = body.contentType ?? ""
-  const text = body._tag === "Uint8Array" ? secretless(new TextDecoder().decode(body.body), contentType) : ""
+  const sent = body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
+  const text = contentType.includes("json") ? JSON.stringify(kept(JSON.parse(sent))) : sent
   const headers = Object.fromEntries(
     Object.entries({ ...response.headers, "content-type": contentType }).filter(([name]) => keptHeaders.includes(name))
   )
@@ -44,7 +50,7 @@ const replay = ({ body, headers, status }: RememberedAnswer, requestId: string) 
 }
 
 const fingerprintOf = (url: string, body: unknown): string =>
-  createHash("sha256").update(`${url}\n${canonicalize(redact(body) ?? null)}`).digest("hex")
+  createHash("sha256").update(`${url}\n${canonicalize(body ?? null)}`).digest("hex")
 
 const invalidKey = () => {
   const message = `Expected 1 to ${idempotencyLimits.keyLength} visible ASCII characters`
@@ -81,7 +87,7 @@ export const IdempotencyLive = Layer.effect(
       held === undefined
         ? Effect.void
         : Effect.flatMap(
-          keys.finish(held.scope, held.claimId, toRemember(response)),
+          keys.finish(held.scope, held.claimId, toRemember(response, held.kept)),
           (kept) => kept ? Effect.void : Effect.die(new Error("the lease of an idempotency key was lost"))
         )
 
@@ -113,14 +119,15 @@ export const IdempotencyLive = Layer.effect(
       if (key === undefined) return yield* work(undefined)
       if (!/^[\x21-\x7e]+$/.test(key) || key.length > idempotencyLimits.keyLength) return yield* invalidKey()
       const path = request.url.split("?", 1)[0]!
-      const held = { scope: { userId, method: request.method, path, key }, claimId: yield* ids.uuid }
+      const kept = facts.operation?.plain === true ? storable : redact
+      const held = { scope: { userId, method: request.method, path, key }, claimId: yield* ids.uuid, kept }
       const at = yield* DateTime.now
       return yield* Effect.uninterruptibleMask((restore) =>
         Effect.gen(function*() {
           const claim = yield* keys.claim({
             scope: held.scope,
             claimId: held.claimId,
-            fingerprint: fingerprintOf(request.url, yield* Effect.orDie(request.json)),
+            fingerprint: fingerprintOf(request.url, kept(yield* Effect.orDie(request.json))),
             at,
             leaseUntil: yield* leaseEnd,
             expiresAt: DateTime.addDuration(at, idempotencyLimits.remembered)

@@ -4,25 +4,17 @@ import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
 import { RestrictionLimit, SelfLockout } from "../../api/problems/access.ts"
 import { evaluate, IpRestriction, IpRestrictionId, restrictionsMax } from "../../schema/IpRestriction.ts"
-import { UserId } from "../../schema/User.ts"
+import type { UserId } from "../../schema/User.ts"
 import { Ids } from "../../services/Ids.ts"
 import { IpGuard } from "../../services/IpGuard.ts"
 import { type Admit, IpRestrictions } from "../../services/IpRestrictions.ts"
 import { Users } from "../../services/Users.ts"
 import { CurrentRequest, note } from "./CurrentRequest.ts"
 import { group } from "./group.ts"
-import { idFrom } from "./ids.ts"
+import { idFrom, userIds } from "./ids.ts"
 import { expected, preconditionFailed } from "./revisions.ts"
 
 const restrictionId = idFrom(IpRestrictionId, "IP restriction")
-const userIds = idFrom(
-  Schema.compose(Schema.String.pipe(Schema.pattern(/^[1-9]\d{0,9}$/)), Schema.NumberFromString).pipe(
-    Schema.compose(UserId),
-    Schema.filter((id) => id <= 2_147_483_647)
-  ),
-  "user"
-)
-
 const selfLockout = () =>
   new SelfLockout({ detail: "Your own address would be refused; send force to change it anyway" })
 
@@ -104,6 +96,14 @@ export const IpRestrictionsHttp = group(
             user_id: userId
           }
         })
+      )
+      .handle(
+        "get",
+        ({ path }) =>
+          find(path.id).pipe(
+            Effect.tap(({ revision }) => note({ revision })),
+            Effect.map(({ entry }) => entry)
+          )
       )
       .handle(
         "update",

@@ -16,7 +16,8 @@ const documents = Object.entries(documentPaths).map(([name, path]): Endpoint => 
   body: "none",
   contentType: "",
   traits: { idempotent: false, atomic: false, versioned: false },
-  audited: false
+  audited: false,
+  plain: false
 }))
 
 const methods: ReadonlyArray<HttpMethod.HttpMethod> = ["GET", "POST", "PUT", "PATCH", "DELETE"]

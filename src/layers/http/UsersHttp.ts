@@ -1,32 +1,24 @@
 import { HttpServerResponse } from "@effect/platform"
-import { Effect, Redacted, Schema } from "effect"
+import { Effect, Option, Redacted, Schema } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
 import { CreatedApiToken } from "../../api/groups/ApiTokensApi.ts"
 import { InvalidRequest } from "../../api/problems.ts"
 import { LastAdministrator, UsernameTaken } from "../../api/problems/identity.ts"
 import { ApiTokenId } from "../../schema/ApiToken.ts"
-import { UserAnswer, UserId } from "../../schema/User.ts"
+import { type User, UserAnswer } from "../../schema/User.ts"
 import { Accounts } from "../../services/Accounts.ts"
 import { ApiTokens } from "../../services/ApiTokens.ts"
 import { Users } from "../../services/Users.ts"
-import { clientAddress } from "./CurrentRequest.ts"
+import { clientAddress, note } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
 import { group } from "./group.ts"
-import { idFrom } from "./ids.ts"
+import { idFrom, userIds } from "./ids.ts"
+import { expected, preconditionFailed } from "./revisions.ts"
 
 const actor = Effect.all({ user: CurrentUser, address: clientAddress })
 
 const tokenId = idFrom(ApiTokenId, "token")
-// The column's range: beyond it there is no user either.
-const userId = idFrom(
-  Schema.compose(
-    Schema.NumberFromString.pipe(Schema.filter((id) => id <= 2_147_483_647)),
-    UserId
-  ),
-  "user"
-)
-
 const invalid = (field: string, message: string) =>
   new InvalidRequest({
     detail: `The body is not valid at /${field}: ${message}`,
@@ -43,6 +35,7 @@ const created = <A, I>(schema: Schema.Schema<A, I>) => {
 }
 const createdToken = created(CreatedApiToken)
 const createdUser = created(UserAnswer)
+const told = (user: User) => Effect.orDie(Schema.encode(UserAnswer)(user))
 
 export const ApiTokensHttp = group(
   Api,
@@ -71,6 +64,14 @@ export const ApiTokensHttp = group(
         )
       )
       .handle(
+        "get",
+        Effect.fnUntraced(function*({ path }) {
+          const { id } = yield* CurrentUser
+          const found = yield* tokens.get(yield* tokenId.parse(path.id), id)
+          return Option.isSome(found) ? found.value : yield* tokenId.missing()
+        })
+      )
+      .handle(
         "delete",
         Effect.fnUntraced(function*({ path }) {
           const removed = yield* accounts.removeToken(yield* actor, yield* tokenId.parse(path.id))
@@ -86,6 +87,10 @@ export const UsersHttp = group(
   Effect.fnUntraced(function*(handlers) {
     const users = yield* Users
     const accounts = yield* Accounts
+    const find = Effect.fnUntraced(function*(text: string) {
+      const found = yield* Effect.flatMap(userIds.parse(text), users.get)
+      return Option.isSome(found) ? found.value : yield* userIds.missing()
+    })
     return handlers
       .handle(
         "list",
@@ -100,6 +105,7 @@ export const UsersHttp = group(
               role,
               password: Redacted.make(password)
             })
+            yield* note({ target: String(user.id), after: yield* told(user), revision: user.revision })
             return yield* createdUser(user, `/api/users/${user.id}`)
           },
           Effect.catchTag(
@@ -108,20 +114,22 @@ export const UsersHttp = group(
           )
         )
       )
+      .handle("get", ({ path }) => Effect.tap(find(path.id), ({ revision }) => note({ revision })))
       .handle(
         "update",
         Effect.fnUntraced(
           function*({ path, payload: { disabled, password, role } }) {
-            return yield* accounts.changeUser(yield* actor, yield* userId.parse(path.id), {
-              role,
-              disabled,
-              password: password === undefined ? undefined : Redacted.make(password)
-            })
+            const before = yield* find(path.id)
+            const change = { role, disabled, password: password === undefined ? undefined : Redacted.make(password) }
+            const user = yield* accounts.changeUser(yield* actor, before.id, change, yield* expected)
+            yield* note({ before: yield* told(before), after: yield* told(user), revision: user.revision })
+            return user
           },
           Effect.catchTags({
-            "Users/UserMissing": userId.missing,
+            "Users/UserMissing": userIds.missing,
             "Users/LastAdmin": () =>
-              new LastAdministrator({ detail: "This is the last enabled administrator: make another one first" })
+              new LastAdministrator({ detail: "This is the last enabled administrator: make another one first" }),
+            "Revision/RevisionMismatch": preconditionFailed
           })
         )
       )

@@ -45,12 +45,17 @@ export const ApiTokensPg = Layer.effect(
       Request: NewRow,
       execute: (row) => sql`INSERT INTO api_tokens ${sql.insert(row)}`
     })
+    const selectOne = SqlSchema.findOne({
+      Request: Schema.Struct({ id: ApiTokenId, userId: UserId }),
+      Result: TokenRow,
+      execute: ({ id, userId }) => sql`SELECT * FROM api_tokens WHERE id = ${id} AND user_id = ${userId}`
+    })
     const selectLive = SqlSchema.findOne({
       Request: Schema.Struct({ tokenHash: Schema.String, now: Timestamp }),
       Result: LiveRow,
       execute: ({ now, tokenHash }) =>
         sql`WITH live AS (
-            SELECT u.id, u.username, u.role, u.disabled, u.created_at, t.id AS token_id,
+            SELECT u.id, u.username, u.role, u.disabled, u.created_at, u.revision, t.id AS token_id,
               t.created_at AS token_created_at, t.name, t.scopes, t.allowed_networks, t.expires_at, t.last_used_at
             FROM api_tokens t JOIN users u ON u.id = t.user_id
             WHERE t.token_hash = ${tokenHash} AND (t.expires_at IS NULL OR t.expires_at > ${now}) AND NOT u.disabled
@@ -80,15 +85,27 @@ export const ApiTokensPg = Layer.effect(
           Effect.orDie,
           Effect.map(
             Option.map((
-              { allowed_networks, created_at, disabled, id, role, token_created_at, token_id, username, ...token }
+              {
+                allowed_networks,
+                created_at,
+                disabled,
+                id,
+                revision,
+                role,
+                token_created_at,
+                token_id,
+                username,
+                ...token
+              }
             ) => ({
-              user: new User({ id, username, role, disabled, created_at }),
+              user: new User({ id, username, role, disabled, created_at, revision }),
               token: tokenOf({ ...token, allowed_networks, id: token_id, created_at: token_created_at })
             }))
           )
         ),
       list: (userId, request) =>
         Effect.map(page(sql`user_id = ${userId}`, request), (found) => ({ ...found, items: found.items.map(tokenOf) })),
+      get: (id, userId) => Effect.orDie(Effect.map(selectOne({ id, userId }), Option.map(tokenOf))),
       remove: (id, userId) =>
         Effect.orDie(
           Effect.map(

@@ -1,7 +1,6 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Effect, Layer, Option, Schema } from "effect"
 import {
-  type FirewallConfig,
   FirewallConfigId,
   type FirewallConfigSummary,
   FirewallRevision,
@@ -11,11 +10,13 @@ import { UserId } from "../../schema/User.ts"
 import {
   FirewallConfigMissing,
   FirewallConfigs,
+  type FirewallRecord,
   type FirewallStanding,
   type FirewallVersion,
   ownedBy,
   TableOwned
 } from "../../services/FirewallConfigs.ts"
+import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
 import { newestPage } from "./newestPage.ts"
 import { Timestamp } from "./sql.ts"
 
@@ -37,6 +38,7 @@ const Row = Schema.Struct({
   name: Schema.String,
   description: Schema.String,
   version: Schema.Int,
+  edition: Schema.Int,
   checksum: Schema.String,
   tables: Schema.Array(Schema.String),
   comment: Schema.String,
@@ -63,14 +65,14 @@ const encodeDocument = Schema.encode(Document)
 
 const isActive = (status: FirewallStatus) => status === "active" || status === "pending_confirmation"
 
-const toSummary = ({ applied, intent: _intent, is_deleted, pending, ...row }: Row): FirewallConfigSummary => ({
+const toSummary = ({ applied, edition: _edition, intent: _intent, is_deleted, pending, ...row }: Row) => ({
   ...row,
   is_active: isActive(row.status) ? 1 : 0,
   is_deleted: is_deleted ? 1 : 0,
   applied_version: applied.version,
   applied_at: applied.at,
   confirm_deadline: pending?.deadline ?? null
-})
+} satisfies FirewallConfigSummary)
 
 const toStanding = ({ applied, id, intent, name, pending, status }: Row): FirewallStanding => ({
   id,
@@ -141,7 +143,16 @@ export const FirewallConfigsPg = Layer.effect(
     const get = Effect.fnUntraced(function*(id: FirewallConfigId) {
       const row = yield* find(id)
       const { ruleset } = yield* revision(id, row.version)
-      return { ...toSummary(row), ruleset } satisfies FirewallConfig
+      return { ...toSummary(row), ruleset, edition: row.edition } satisfies FirewallRecord
+    })
+
+    const among = (expected: Expected) =>
+      expected === undefined ? sql`true` : sql`edition = ANY (${expected}::integer[])`
+    /** Nothing was written: there is no such configuration, or not as expected. */
+    const unwritten = Effect.fnUntraced(function*(id: FirewallConfigId) {
+      const row = yield* find(id)
+      if (row.is_deleted) return yield* new FirewallConfigMissing({ id })
+      return yield* new RevisionMismatch({ revision: row.edition })
     })
 
     const insertRevision = (id: FirewallConfigId, version: number, { at, by, checksum, draft }: FirewallVersion) =>
@@ -153,8 +164,8 @@ export const FirewallConfigsPg = Layer.effect(
     const orDieSql = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.catchIf(
         effect,
-        (error): error is Exclude<E, FirewallConfigMissing | TableOwned> =>
-          !(error instanceof FirewallConfigMissing || error instanceof TableOwned),
+        (error): error is Exclude<E, FirewallConfigMissing | TableOwned | RevisionMismatch> =>
+          ![FirewallConfigMissing, TableOwned, RevisionMismatch].some((expected) => error instanceof expected),
         Effect.die
       )
 
@@ -177,16 +188,16 @@ export const FirewallConfigsPg = Layer.effect(
         const found = yield* page(deleted ? sql`true` : sql`NOT is_deleted`, request)
         return { ...found, items: found.items.map(toSummary) }
       }),
-      update: Effect.fn("FirewallConfigs.update")(function*(id, version) {
+      update: Effect.fn("FirewallConfigs.update")(function*(id, version, expected) {
         const { at, by, checksum, draft, tables } = version
         yield* sql.withTransaction(Effect.gen(function*() {
           const rows = yield* sql<{ readonly version: number }>`UPDATE firewall_configs SET name = ${draft.name},
-            description = ${draft.description}, version = version + 1, checksum = ${checksum},
+            description = ${draft.description}, version = version + 1, edition = edition + 1, checksum = ${checksum},
             tables = ${tables as Array<string>}, comment = ${draft.comment}, updated_by = ${by},
             updated_at = ${new Date(at.epochMillis)}
-            WHERE id = ${id} AND NOT is_deleted RETURNING version`
-          const row = yield* orMissing(id, Option.fromNullable(rows[0]))
-          yield* insertRevision(id, row.version, version)
+            WHERE id = ${id} AND NOT is_deleted AND ${among(expected)} RETURNING version`
+          if (rows[0] === undefined) return yield* unwritten(id)
+          yield* insertRevision(id, rows[0].version, version)
         })).pipe(orDieSql)
         return yield* get(id)
       }),
@@ -207,7 +218,7 @@ export const FirewallConfigsPg = Layer.effect(
           }
           const text = (value: unknown) => value === null ? null : JSON.stringify(value)
           const rows = yield* sql`UPDATE firewall_configs SET status = ${document.status},
-            applied = ${text(document.applied)}::json, intent = ${text(document.intent)}::json,
+            edition = edition + 1, applied = ${text(document.applied)}::json, intent = ${text(document.intent)}::json,
             pending = ${text(document.pending)}::json WHERE id = ${id} RETURNING id`
           yield* orMissing(id, Option.fromNullable(rows[0]))
           yield* sql`DELETE FROM firewall_tables WHERE config_id = ${id}`
@@ -218,7 +229,7 @@ export const FirewallConfigsPg = Layer.effect(
       }),
       setDeleted: Effect.fn("FirewallConfigs.setDeleted")(function*(id, deleted) {
         const rows = yield* Effect.orDie(
-          sql`UPDATE firewall_configs SET is_deleted = ${deleted} WHERE id = ${id} RETURNING id`
+          sql`UPDATE firewall_configs SET is_deleted = ${deleted}, edition = edition + 1 WHERE id = ${id} RETURNING id`
         )
         yield* orMissing(id, Option.fromNullable(rows[0]))
       }),

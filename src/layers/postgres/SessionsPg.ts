@@ -57,7 +57,7 @@ export const SessionsPg = Layer.effect(
       Result: LiveRow,
       execute: ({ idleSince, now, tokenHash }) =>
         sql`WITH live AS (
-            SELECT u.id, u.username, u.role, u.disabled, u.created_at, s.id AS session_id,
+            SELECT u.id, u.username, u.role, u.disabled, u.created_at, u.revision, s.id AS session_id,
               s.created_at AS signed_in_at, s.last_seen_at, s.expires_at, s.address, s.user_agent
             FROM sessions s JOIN users u ON u.id = s.user_id
             WHERE s.token_hash = ${tokenHash} AND s.expires_at > ${now} AND s.last_seen_at > ${idleSince}

@@ -3,12 +3,13 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { afterIdOf, pageById } from "../../schema/Page.ts"
 import { Role } from "../../schema/Permission.ts"
 import { User, UserId, Username } from "../../schema/User.ts"
+import { isExpected, RevisionMismatch } from "../../services/Revision.ts"
 import { LastAdmin, type NewUser, UserMissing, UsernameTaken, Users } from "../../services/Users.ts"
 import { onUniqueViolation, Timestamp } from "./sql.ts"
 
 /** A user as the columns hold it, without the password. */
 export const UserRow = Schema.Struct({ ...User.fields, created_at: Timestamp })
-export const userColumns = "id, username, role, disabled, created_at"
+export const userColumns = "id, username, role, disabled, created_at, revision"
 
 const NewRow = UserRow.pipe(
   Schema.pick("username", "role", "created_at"),
@@ -75,14 +76,17 @@ export const UsersPg = Layer.effect(
       Request: Schema.Struct({ username: Username, hash: Schema.Redacted(Schema.String) }),
       Result: UserRow,
       execute: ({ hash, username }) =>
-        sql`UPDATE users SET password_hash = ${hash} WHERE ${named(username)} RETURNING ${columns}`
+        sql`UPDATE users SET password_hash = ${hash}, revision = revision + 1 WHERE ${
+          named(username)
+        } RETURNING ${columns}`
     })
-    const update = SqlSchema.findOne({
+    const update = SqlSchema.single({
       Request: Changed,
       Result: UserRow,
       execute: ({ disabled, hash, id, role }) =>
         sql`UPDATE users SET role = coalesce(${role}, role), disabled = coalesce(${disabled}::boolean, disabled),
-          password_hash = coalesce(${hash}, password_hash) WHERE id = ${id} RETURNING ${columns}`
+          password_hash = coalesce(${hash}, password_hash), revision = revision + 1
+          WHERE id = ${id} RETURNING ${columns}`
     })
     const countAdmins = SqlSchema.single({
       Request: Schema.Void,
@@ -126,15 +130,21 @@ export const UsersPg = Layer.effect(
         const row = yield* Effect.orDie(updatePassword({ username, hash }))
         return Option.isSome(row) ? new User(row.value) : yield* new UserMissing({ user: username })
       }),
-      change: Effect.fn("Users.change")(function*(id, { disabled, passwordHash, role }) {
+      change: Effect.fn("Users.change")(function*(id, { disabled, passwordHash, role }, expected) {
         const changed = { id, role: role ?? null, disabled: disabled ?? null, hash: passwordHash ?? null }
         // The lock keeps two administrators from disabling each other at once.
         return yield* sql`LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE`.pipe(
-          Effect.zipRight(Effect.all([countAdmins(), update(changed), countAdmins()])),
-          Effect.flatMap(([before, row, after]): Effect.Effect<User, UserMissing | LastAdmin> => {
-            if (Option.isNone(row)) return new UserMissing({ user: id })
-            return before.total > 0 && after.total === 0 ? new LastAdmin() : Effect.succeed(new User(row.value))
-          }),
+          Effect.zipRight(Effect.all([countAdmins(), selectById(id)])),
+          Effect.flatMap(([before, found]) =>
+            Effect.gen(function*() {
+              if (Option.isNone(found)) return yield* new UserMissing({ user: id })
+              const { revision } = found.value
+              if (!isExpected(expected, revision)) return yield* new RevisionMismatch({ revision })
+              const row = yield* update(changed)
+              if (before.total > 0 && (yield* countAdmins()).total === 0) return yield* new LastAdmin()
+              return new User(row)
+            })
+          ),
           sql.withTransaction,
           Effect.catchTags({ SqlError: Effect.die, ParseError: Effect.die, NoSuchElementException: Effect.die })
         )

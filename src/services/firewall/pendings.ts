@@ -1,7 +1,7 @@
 import { Effect } from "effect"
-import type { FirewallConfig, FirewallConfigId } from "../../schema/FirewallConfig.ts"
+import type { FirewallConfigId } from "../../schema/FirewallConfig.ts"
 import { NothingPending } from "../Firewall.ts"
-import type { FirewallConfigMissing, FirewallConfigs, FirewallStanding } from "../FirewallConfigs.ts"
+import type { FirewallConfigMissing, FirewallConfigs, FirewallRecord, FirewallStanding } from "../FirewallConfigs.ts"
 import type { FirewallGuard, GuardState, GuardUnavailable } from "../FirewallGuard.ts"
 
 /** Takes down what a guard decided, and asks it to decide. */
@@ -47,7 +47,7 @@ export const makePendings = (configs: FirewallConfigs["Type"], guards: FirewallG
     id: FirewallConfigId,
     question: (guard: string) => Effect.Effect<GuardState, GuardUnavailable>,
     wanted: GuardState["kind"]
-  ): Effect.Effect<FirewallConfig, FirewallConfigMissing | NothingPending | GuardUnavailable> =>
+  ): Effect.Effect<FirewallRecord, FirewallConfigMissing | NothingPending | GuardUnavailable> =>
     configs.exclusively(Effect.gen(function*() {
       const standing = yield* configs.standing(id)
       if (standing.pending === null) return yield* new NothingPending({ restored: false })
