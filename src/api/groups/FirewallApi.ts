@@ -3,16 +3,12 @@ import { Context, Schema } from "effect"
 import {
   confirmSeconds,
   FirewallConfig,
-  FirewallConfigId,
   FirewallConfigSummary,
   FirewallDiff,
   FirewallDraft,
   FirewallRevision,
-  FirewallStatus,
   Ruleset,
-  rulesetBytesMax,
-  RulesetError,
-  RulesetWarning
+  rulesetBytesMax
 } from "../../schema/FirewallConfig.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Authentication } from "../Auth.ts"
@@ -39,14 +35,7 @@ import {
   TableOwned,
   VersionConflict
 } from "../problems/firewall.ts"
-
-/** Result of a validation (specification 2.7). */
-export const Validation = Schema.Struct({
-  valid: Schema.Boolean,
-  errors: Schema.Array(RulesetError),
-  warnings: Schema.Array(RulesetWarning),
-  diff: Schema.NullOr(FirewallDiff).annotations({ description: "what applying would change; null if not valid" })
-}).annotations({ identifier: "Validation" })
+import { ApplyAnswer, ConfigDeleted, RunningRuleset, Validation } from "./FirewallAnswers.ts"
 
 const ValidationRequest = Schema.Struct({
   ruleset: Schema.optional(Ruleset.annotations({ parseOptions: { onExcessProperty: "error" } })),
@@ -67,37 +56,6 @@ export const ApplyBody = Schema.Struct({
   expected_version: Schema.optional(Schema.Int),
   adopt: Schema.optional(Schema.Boolean.annotations({ description: "replace tables that others put into the kernel" }))
 })
-
-export const ApplyAnswer = Schema.Struct({
-  success: Schema.Literal(true),
-  config_id: FirewallConfigId,
-  status: FirewallStatus,
-  revision: Schema.Int,
-  previous_revision: Schema.NullOr(Schema.Int),
-  applied_at: Schema.NullOr(Schema.DateTimeUtc),
-  confirm_deadline: Schema.NullOr(Schema.DateTimeUtc),
-  diff: FirewallDiff
-}).annotations({ identifier: "ApplyAnswer" })
-
-/** Answer of a delete (specification section 3). */
-export const ConfigDeleted = Schema.Struct({
-  success: Schema.Literal(true),
-  id: FirewallConfigId,
-  deactivated: Schema.Boolean,
-  is_deleted: Schema.Literal(1)
-}).annotations({ identifier: "ConfigDeleted" })
-
-export const RunningRuleset = Schema.Struct({
-  nftables: Schema.Array(Schema.Unknown),
-  configs: Schema.Array(Schema.Struct({
-    id: FirewallConfigId,
-    name: Schema.String,
-    tables: Schema.Array(Schema.String),
-    drifted: Schema.Boolean,
-    drift: FirewallDiff
-  })),
-  foreign_tables: Schema.Array(Schema.String).annotations({ description: "tables that no configuration owns" })
-}).annotations({ identifier: "RunningRuleset" })
 
 const root = "/api/v1/nftables" as const
 const configs = `${root}/configs` as const
