@@ -151,26 +151,28 @@ export const objectAccess = (name: string, layer: Layer.Layer<HttpClient.HttpCli
       }
     })
 
-    for (const [id, { body, kind: kindName }] of Object.entries(owned)) {
-      it.effect(`${id}: another's record is answered as one that is not there`, () =>
-        Effect.gen(function*() {
-          const { token } = yield* Callers
-          const kind: Kind = kinds[kindName]
-          const { method, path } = endpoints.find((endpoint) => endpoint.id === id)!
-          const at = (record: string) => path.replace(/:\w+/, record)
-          const record = yield* kind.create(token.operator)
-          const before = yield* kind.seen(token.operator, record)
-          assert.isDefined(before)
-          for (const role of roles.filter((role) => role !== "operator" && !kind.overseers.includes(role))) {
-            const refused = yield* send(method, at(record), body, token[role])
-            assertProblem(refused, 404, "not-found")
-            for (const unknown of kind.unknown) {
-              const absent = yield* send(method, at(unknown), body, token[role])
-              assert.deepStrictEqual(anonymously(absent), anonymously(refused), `${role} ${unknown}`)
+    it.layer(layer, { timeout: "60 seconds" })((it) => {
+      for (const [id, { body, kind: kindName }] of Object.entries(owned)) {
+        it.effect(`${id}: another's record is answered as one that is not there`, () =>
+          Effect.gen(function*() {
+            const { token } = yield* Callers
+            const kind: Kind = kinds[kindName]
+            const { method, path } = endpoints.find((endpoint) => endpoint.id === id)!
+            const at = (record: string) => path.replace(/:\w+/, record)
+            const record = yield* kind.create(token.operator)
+            const before = yield* kind.seen(token.operator, record)
+            assert.isDefined(before)
+            for (const role of roles.filter((role) => role !== "operator" && !kind.overseers.includes(role))) {
+              const refused = yield* send(method, at(record), body, token[role])
+              assertProblem(refused, 404, "not-found")
+              for (const unknown of kind.unknown) {
+                const absent = yield* send(method, at(unknown), body, token[role])
+                assert.deepStrictEqual(anonymously(absent), anonymously(refused), `${role} ${unknown}`)
+              }
             }
-          }
-          assert.deepStrictEqual(yield* kind.seen(token.operator, record), before)
-          assert.strictEqual((yield* send(method, at(record), body, token.operator)).status, 200)
-        }).pipe(Effect.provide(layer)))
-    }
+            assert.deepStrictEqual(yield* kind.seen(token.operator, record), before)
+            assert.strictEqual((yield* send(method, at(record), body, token.operator)).status, 200)
+          }))
+      }
+    })
   })

@@ -26,17 +26,17 @@ const restrictions = "/api/ip-restrictions"
 const rule = { name: "busy", threshold: { min_requests: 1 } }
 const restriction = { type: "deny", network: "203.0.113.0/24" }
 // Its keys are named as secrets often are: they are nft's own language, and come back as they were sent.
-const config = {
+const configOf = (table: string) => ({
   name: "edge",
   ruleset: {
     nftables: [
-      { add: { table: { family: "inet", name: "fw" } } },
-      { add: { chain: { family: "inet", table: "fw", name: "in", type: "filter", hook: "input", prio: 0 } } },
+      { add: { table: { family: "inet", name: table } } },
+      { add: { chain: { family: "inet", table, name: "in", type: "filter", hook: "input", prio: 0 } } },
       {
         add: {
           rule: {
             family: "inet",
-            table: "fw",
+            table,
             chain: "in",
             expr: [{ match: { op: "==", left: { meta: { key: "iifname" } }, right: "lo" } }, { accept: null }]
           }
@@ -44,12 +44,16 @@ const config = {
       }
     ]
   }
-}
+})
+const config = configOf("fw")
+
+let made = 0
 
 const aRule = created(rules, rule)
-const aConfig = created(configs, config)
+const aConfig: Made<string> = (token) => created(configs, configOf(`fw${made++}`))(token)
 const aRestriction = created(restrictions, restriction)
-const aUser = created("/api/users", { username: "somebody", role: "viewer", password: "correct horse battery" })
+const aUser: Made<string> = (token) =>
+  created("/api/users", { username: `user${made++}`, role: "viewer", password: "correct horse battery" })(token)
 
 const pending: Made<string> = (token) =>
   Effect.tap(aConfig(token), (path) => send("POST", `${path}/apply`, { confirm_timeout_seconds: 600 }, token))
@@ -169,63 +173,65 @@ export const safeWrites = (name: string, layer: Layer.Layer<HttpClient.HttpClien
       }
     })
 
-    for (const [id, { body, other, path }] of Object.entries(idempotent)) {
-      it.effect(`${id}: of equal requests with one key one acts, and all are told the same`, () =>
-        Effect.gen(function*() {
-          const { token: { admin: token } } = yield* Callers
-          const to = yield* path(token)
-          const before = yield* successes(id)
-          const headers = { "idempotency-key": "k" }
-          const answers = yield* Effect.all(times(8).map(() => send("POST", to, body, token, headers)), {
-            concurrency: "unbounded"
-          })
-          const first = answers.find(({ status }) => status < 300)
-          assert.isDefined(first, answers[0]!.text)
-          for (const answer of answers) {
-            if (answer.status === 409) assertProblem(answer, 409, "idempotency-in-flight")
-            else assert.deepStrictEqual([answer.status, answer.text], [first!.status, first!.text])
-          }
-          const again = yield* send("POST", to, body, token, headers)
-          assert.strictEqual(again.text, first!.text)
-          assert.strictEqual(again.headers["idempotent-replayed"], "true")
-          for (const header of ["location", "etag", "content-type"]) {
-            assert.strictEqual(again.headers[header], first!.headers[header], header)
-          }
-          assert.strictEqual(yield* successes(id), before + 1)
-          assertProblem(yield* send("POST", to, other, token, headers), 422, "idempotency-key-reused")
-          assert.strictEqual(yield* successes(id), before + 1)
-        }).pipe(Effect.provide(layer)))
-    }
+    it.layer(layer, { timeout: "60 seconds" })((it) => {
+      for (const [id, { body, other, path }] of Object.entries(idempotent)) {
+        it.effect(`${id}: of equal requests with one key one acts, and all are told the same`, () =>
+          Effect.gen(function*() {
+            const { token: { admin: token } } = yield* Callers
+            const to = yield* path(token)
+            const before = yield* successes(id)
+            const headers = { "idempotency-key": "k" }
+            const answers = yield* Effect.all(times(8).map(() => send("POST", to, body, token, headers)), {
+              concurrency: "unbounded"
+            })
+            const first = answers.find(({ status }) => status < 300)
+            assert.isDefined(first, answers[0]!.text)
+            for (const answer of answers) {
+              if (answer.status === 409) assertProblem(answer, 409, "idempotency-in-flight")
+              else assert.deepStrictEqual([answer.status, answer.text], [first!.status, first!.text])
+            }
+            const again = yield* send("POST", to, body, token, headers)
+            assert.strictEqual(again.text, first!.text)
+            assert.strictEqual(again.headers["idempotent-replayed"], "true")
+            for (const header of ["location", "etag", "content-type"]) {
+              assert.strictEqual(again.headers[header], first!.headers[header], header)
+            }
+            assert.strictEqual(yield* successes(id), before + 1)
+            assertProblem(yield* send("POST", to, other, token, headers), 422, "idempotency-key-reused")
+            assert.strictEqual(yield* successes(id), before + 1)
+          }))
+      }
 
-    for (const [id, { body, path }] of Object.entries(conditional)) {
-      it.effect(`${id}: of writes at once under one ETag one is made`, () =>
-        Effect.gen(function*() {
-          const { token: { admin: token } } = yield* Callers
-          const { method } = operation(id)
-          const to = yield* path(token)
-          const read = (headers = {}) => call("GET", to, { token, headers })
-          const write = (match: string) => send(method, to, body, token, { "if-match": match })
-          const found = yield* read()
-          const etag = found.headers["etag"]!
-          assert.match(etag, /^"\d+"$/)
-          assert.strictEqual((yield* read({ "if-none-match": etag })).status, 304)
-          for (const wrong of ["\"987654\"", `W/${etag}`, "\"x\"", ""]) {
-            assertProblem(yield* write(wrong), 412, "precondition-failed")
-          }
-          assert.strictEqual((yield* read()).text, found.text)
-          const answers = yield* Effect.all(times(8).map(() => write(`"987654", ${etag}`)), {
-            concurrency: "unbounded"
-          })
-          const won = answers.filter(({ status }) => status === 200)
-          assert.lengthOf(won, 1, answers[0]!.text)
-          for (const answer of answers.filter(({ status }) => status !== 200)) {
-            if (method === "DELETE" && answer.status === 404) assertProblem(answer, 404, "not-found")
-            else assertProblem(answer, 412, "precondition-failed")
-          }
-          if (method === "DELETE") return
-          assert.notStrictEqual(won[0]!.headers["etag"], etag)
-          assert.strictEqual((yield* read()).headers["etag"], won[0]!.headers["etag"])
-          assert.strictEqual((yield* write("*")).status, 200)
-        }).pipe(Effect.provide(layer)))
-    }
+      for (const [id, { body, path }] of Object.entries(conditional)) {
+        it.effect(`${id}: of writes at once under one ETag one is made`, () =>
+          Effect.gen(function*() {
+            const { token: { admin: token } } = yield* Callers
+            const { method } = operation(id)
+            const to = yield* path(token)
+            const read = (headers = {}) => call("GET", to, { token, headers })
+            const write = (match: string) => send(method, to, body, token, { "if-match": match })
+            const found = yield* read()
+            const etag = found.headers["etag"]!
+            assert.match(etag, /^"\d+"$/)
+            assert.strictEqual((yield* read({ "if-none-match": etag })).status, 304)
+            for (const wrong of ["\"987654\"", `W/${etag}`, "\"x\"", ""]) {
+              assertProblem(yield* write(wrong), 412, "precondition-failed")
+            }
+            assert.strictEqual((yield* read()).text, found.text)
+            const answers = yield* Effect.all(times(8).map(() => write(`"987654", ${etag}`)), {
+              concurrency: "unbounded"
+            })
+            const won = answers.filter(({ status }) => status === 200)
+            assert.lengthOf(won, 1, answers[0]!.text)
+            for (const answer of answers.filter(({ status }) => status !== 200)) {
+              if (method === "DELETE" && answer.status === 404) assertProblem(answer, 404, "not-found")
+              else assertProblem(answer, 412, "precondition-failed")
+            }
+            if (method === "DELETE") return
+            assert.notStrictEqual(won[0]!.headers["etag"], etag)
+            assert.strictEqual((yield* read()).headers["etag"], won[0]!.headers["etag"])
+            assert.strictEqual((yield* write("*")).status, 200)
+          }))
+      }
+    })
   })

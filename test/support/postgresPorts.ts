@@ -1,8 +1,10 @@
 import { Layer } from "effect"
 import { ActionsPg } from "../../src/layers/postgres/ActionsPg.ts"
+import { AlarmsPg } from "../../src/layers/postgres/AlarmsPg.ts"
 import { ApiTokensPg } from "../../src/layers/postgres/ApiTokensPg.ts"
 import { AuditTrailPg } from "../../src/layers/postgres/AuditTrailPg.ts"
 import { AutomationRulesPg } from "../../src/layers/postgres/AutomationRulesPg.ts"
+import { DueWindowsPg } from "../../src/layers/postgres/DueWindowsPg.ts"
 import { FeedbackBoxPg } from "../../src/layers/postgres/FeedbackBoxPg.ts"
 import { FirewallConfigsPg } from "../../src/layers/postgres/FirewallConfigsPg.ts"
 import { IdempotencyKeysPg } from "../../src/layers/postgres/IdempotencyKeysPg.ts"
@@ -28,6 +30,8 @@ export const PostgresPorts = Layer.mergeAll(
   FirewallConfigsPg,
   AutomationRulesPg,
   RuleLedgerPg,
+  DueWindowsPg,
+  AlarmsPg,
   ActionsPg,
   AuditTrailPg,
   FeedbackBoxPg,
