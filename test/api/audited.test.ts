@@ -21,6 +21,7 @@ const logged = JSON.stringify({
 /** What leaves no audit entry although it isn't a read, with a body that is taken: trials and observations. */
 const unaudited: Readonly<Record<string, string>> = {
   "automation.testPreview": JSON.stringify({ name: "r", threshold: { min_requests: 1 } }),
+  "bulk.preview": JSON.stringify({ action: { type: "tag", tag: "x" }, criteria: { macs: ["02:00:00:00:00:01"] } }),
   "firewall.validate": JSON.stringify({ nftables: [] }),
   "ipRestrictions.check": JSON.stringify({ user_id: 1, ip: "192.0.2.1" }),
   "dhcpEvents.ingest": `${event}\n`,

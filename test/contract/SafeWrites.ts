@@ -1,7 +1,7 @@
-import type { HttpClient } from "@effect/platform"
+import { type HttpClient, OpenApi } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, type Layer, type Redacted } from "effect"
-import { endpoints } from "../../src/api/Api.ts"
+import { Api, endpoints } from "../../src/api/Api.ts"
 import { assertProblem, call } from "../support/client.ts"
 import { beginning, Callers } from "../support/testApi.ts"
 
@@ -47,40 +47,72 @@ const configOf = (table: string) => ({
 })
 const config = configOf("fw")
 
-let made = 0
+let count = 0
 
 const aRule = created(rules, rule)
-const aConfig: Made<string> = (token) => created(configs, configOf(`fw${made++}`))(token)
+const aConfig: Made<string> = (token) => created(configs, configOf(`fw${count++}`))(token)
 const aRestriction = created(restrictions, restriction)
 const aUser: Made<string> = (token) =>
-  created("/api/users", { username: `user${made++}`, role: "viewer", password: "correct horse battery" })(token)
+  created("/api/users", { username: `user${count++}`, role: "viewer", password: "correct horse battery" })(token)
 
 const pending: Made<string> = (token) =>
   Effect.tap(aConfig(token), (path) => send("POST", `${path}/apply`, { confirm_timeout_seconds: 600 }, token))
 
 const deleted: Made<string> = (token) => Effect.tap(aConfig(token), (path) => send("DELETE", path, undefined, token))
 
-const alarm: Made<string> = (token) =>
-  Effect.gen(function*() {
-    const event = {
+const client = "02:bd:00:00:00:01"
+
+const observed = (token: Token) =>
+  call("POST", "/api/dhcp/events", {
+    token,
+    headers: { "content-type": "application/x-ndjson" },
+    body: JSON.stringify({
       event_time: DateTime.formatIso(DateTime.subtract(beginning, { minutes: 1 })),
       protocol: "dhcpv4",
       message_type: "discover",
-      client_mac: "02:bd:00:00:00:01"
-    }
-    const headers = { "content-type": "application/x-ndjson" }
-    yield* call("POST", "/api/dhcp/events", { token, headers, body: JSON.stringify(event) })
+      client_mac: client
+    })
+  })
+
+const alarm: Made<string> = (token) =>
+  Effect.gen(function*() {
+    yield* observed(token)
     yield* send("POST", `${yield* aRule(token)}/run`, {}, token)
     const { items } = (yield* call("GET", "/api/automation/alarms", { token })).json
     return `/api/automation/alarms/${items[0].id}`
   })
 
+const order = (mac: string) => ({ type: "tag", tag: "seen", client: mac, reason: "why" })
+
+const bulk = "/api/actions/bulk"
+const choice = { action: { type: "tag", tag: "seen" }, criteria: { macs: [client] } }
+
+/** What carries out a bulk action, as a preview allows it. */
+const execution = (reason: string): Made<unknown> => (token) =>
+  Effect.gen(function*() {
+    yield* observed(token)
+    const { criteria_hash } = (yield* send("POST", `${bulk}/preview`, choice, token)).json
+    return { ...choice, criteria_hash, reason }
+  })
+
+const aJob: Made<string> = (token) =>
+  Effect.gen(function*() {
+    const { json } = yield* send("POST", `${bulk}/execute`, yield* execution("why")(token), token)
+    return `${bulk}/jobs/${json.id}`
+  })
+
+const aCancelledJob: Made<string> = (token) =>
+  Effect.tap(aJob(token), (path) => send("POST", `${path}/cancel`, {}, token))
+
 /** A POST: where it goes, what it sends, and another body that it takes as well. */
 interface Post {
   readonly path: Made<string>
   readonly body: unknown
-  readonly other?: unknown
+  readonly other: unknown
 }
+
+const made = (value: unknown, token: Token) =>
+  typeof value === "function" ? (value as Made<unknown>)(token) : Effect.succeed(value)
 
 const fixed = (path: string): Made<string> => () => Effect.succeed(path)
 const below = (made: Made<string>, rest: string): Made<string> => (token) =>
@@ -102,6 +134,20 @@ const idempotent: Readonly<Record<string, Post>> = {
   },
   "alarms.acknowledge": { path: below(alarm, "/acknowledge"), body: {}, other: { comment: "mine" } },
   "alarms.resolve": { path: below(alarm, "/resolve"), body: {}, other: { comment: "gone" } },
+  "actions.create": {
+    path: fixed("/api/actions"),
+    body: order("02:bd:00:00:00:11"),
+    other: order("02:bd:00:00:00:12")
+  },
+  "actions.protect": {
+    path: fixed("/api/actions/protected"),
+    body: { mac: "02:bd:00:00:00:13" },
+    other: { mac: "02:bd:00:00:00:14" }
+  },
+  "actions.cleanup": { path: fixed("/api/actions/sync/cleanup"), body: {}, other: { dry_run: true } },
+  "bulk.execute": { path: fixed(`${bulk}/execute`), body: execution("why"), other: execution("another") },
+  "bulk.cancel": { path: below(aJob, "/cancel"), body: {}, other: { why: "so" } },
+  "bulk.undo": { path: below(aCancelledJob, "/undo"), body: {}, other: { reason: "another" } },
   "firewall.createConfig": { path: fixed(configs), body: config, other: { ...config, name: "other" } },
   "firewall.restoreRevision": { path: below(aConfig, "/revisions/1/restore"), body: {}, other: { why: "so" } },
   "firewall.restoreConfig": { path: below(deleted, "/restore"), body: {}, other: { why: "so" } },
@@ -120,6 +166,7 @@ const idempotent: Readonly<Record<string, Post>> = {
 /** Every other POST outside of `/api/auth`, where answers hold secrets and nothing is remembered; and why. */
 const repeatable: Readonly<Record<string, string>> = {
   "automation.testPreview": "changes nothing",
+  "bulk.preview": "changes nothing",
   "firewall.validate": "changes nothing",
   "ipRestrictions.check": "changes nothing",
   "dhcpEvents.ingest": "takes the key by itself: the events of a stream that comes again are stored once",
@@ -142,6 +189,9 @@ const conditional: Readonly<Record<string, { readonly path: Made<string>; readon
 const unconditional: Readonly<Record<string, string>> = {
   "account.endSession": "a session is never changed, only ended",
   "account.disableMfa": "no record: it takes a fresh code",
+  "actions.remove": "an order is never edited, only lifted",
+  "actions.removeAll": "no record: what is in force, whatever it is",
+  "actions.unprotect": "an entry is never changed, only removed",
   "apiTokens.delete": "a token is never changed, only deleted",
   "retention.change": "no record: limits of single tables, each named in the request, whose sizes change by themselves"
 }
@@ -173,15 +223,37 @@ export const safeWrites = (name: string, layer: Layer.Layer<HttpClient.HttpClien
       }
     })
 
+    it("the document tells of the headers and of their refusals", () => {
+      const spec = Object.values(OpenApi.fromApi(Api).paths).flatMap((item) => Object.values<any>(item))
+      for (const { operationId, parameters, responses } of spec) {
+        const takes = (parameters as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name)
+        const problems = (status: number) => JSON.stringify(responses[status] ?? null)
+        const told = {
+          key: takes.includes("Idempotency-Key"),
+          inFlight: problems(409).includes("/IdempotencyInFlight"),
+          reused: problems(422).includes("/IdempotencyKeyReused"),
+          match: takes.includes("If-Match"),
+          mismatch: problems(412).includes("/PreconditionFailed")
+        }
+        const [keyed, matched] = [operationId in idempotent, operationId in conditional]
+        assert.deepStrictEqual(
+          told,
+          { key: keyed, inFlight: keyed, reused: keyed, match: matched, mismatch: matched },
+          operationId
+        )
+      }
+    })
+
     it.layer(layer, { timeout: "60 seconds" })((it) => {
       for (const [id, { body, other, path }] of Object.entries(idempotent)) {
         it.effect(`${id}: of equal requests with one key one acts, and all are told the same`, () =>
           Effect.gen(function*() {
             const { token: { admin: token } } = yield* Callers
             const to = yield* path(token)
+            const [sent, another] = [yield* made(body, token), yield* made(other, token)]
             const before = yield* successes(id)
             const headers = { "idempotency-key": "k" }
-            const answers = yield* Effect.all(times(8).map(() => send("POST", to, body, token, headers)), {
+            const answers = yield* Effect.all(times(8).map(() => send("POST", to, sent, token, headers)), {
               concurrency: "unbounded"
             })
             const first = answers.find(({ status }) => status < 300)
@@ -190,14 +262,14 @@ export const safeWrites = (name: string, layer: Layer.Layer<HttpClient.HttpClien
               if (answer.status === 409) assertProblem(answer, 409, "idempotency-in-flight")
               else assert.deepStrictEqual([answer.status, answer.text], [first!.status, first!.text])
             }
-            const again = yield* send("POST", to, body, token, headers)
+            const again = yield* send("POST", to, sent, token, headers)
             assert.strictEqual(again.text, first!.text)
             assert.strictEqual(again.headers["idempotent-replayed"], "true")
             for (const header of ["location", "etag", "content-type"]) {
               assert.strictEqual(again.headers[header], first!.headers[header], header)
             }
             assert.strictEqual(yield* successes(id), before + 1)
-            assertProblem(yield* send("POST", to, other, token, headers), 422, "idempotency-key-reused")
+            assertProblem(yield* send("POST", to, another, token, headers), 422, "idempotency-key-reused")
             assert.strictEqual(yield* successes(id), before + 1)
           }))
       }

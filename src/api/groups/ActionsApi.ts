@@ -8,6 +8,7 @@ import { Authentication } from "../Auth.ts"
 import { body, freeBody, optionalBody, path, query, requires, traits } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
+import { IdempotencyInFlight, IdempotencyKeyReused } from "../problems/access.ts"
 import { BlocksExhausted, ClientProtected } from "../problems/enforcement.ts"
 import { Deleted } from "./AutomationApi.ts"
 
@@ -53,6 +54,8 @@ export class ActionsApi extends HttpApiGroup.make("actions")
       .addSuccess(Action)
       .addError(wire(ClientProtected))
       .addError(wire(BlocksExhausted))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Order an action for one client")
       .annotate(
         OpenApi.Description,
@@ -80,6 +83,8 @@ export class ActionsApi extends HttpApiGroup.make("actions")
     HttpApiEndpoint.post("protect", `${actions}/protected`)
       .setPayload(body(ProtectedMacDraft))
       .addSuccess(ProtectedMac, { status: 201 })
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Put a MAC on the never-block list")
       .annotate(OpenApi.Description, "A block or quarantine of it that is in force is not enforced any more.")
       .annotateContext(traits("idempotent", "atomic"))
@@ -98,6 +103,8 @@ export class ActionsApi extends HttpApiGroup.make("actions")
     HttpApiEndpoint.post("cleanup", `${actions}/sync/cleanup`)
       .setPayload(freeBody(CleanupRequest))
       .addSuccess(CleanupResult)
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Clean up expired actions")
       .annotate(
         OpenApi.Description,

@@ -5,9 +5,10 @@ import { BulkExecuteRequest, BulkItem, BulkJob, JobStatus } from "../../schema/B
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Reason } from "../../schema/ProtectedMac.ts"
 import { Authentication } from "../Auth.ts"
-import { body, freeBody, optionalBody, path, query, requires, traits } from "../Contract.ts"
+import { body, freeBody, optionalBody, path, query, requires, traits, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
+import { IdempotencyInFlight, IdempotencyKeyReused } from "../problems/access.ts"
 import {
   BulkLimitExceeded,
   CriteriaHashMismatch,
@@ -38,6 +39,7 @@ export class BulkApi extends HttpApiGroup.make("bulk")
         "Which clients an action would be for. Every criterion narrows the choice; a client matches by its events in the observed traffic. Criteria stand in `criteria` or at the top level; an unknown one is refused."
       )
       .annotateContext(requires("actions.bulk:preview"))
+      .annotateContext(unaudited)
   )
   .add(
     HttpApiEndpoint.post("execute", `${bulk}/execute`)
@@ -46,6 +48,8 @@ export class BulkApi extends HttpApiGroup.make("bulk")
       .addError(wire(CriteriaHashMismatch))
       .addError(wire(BulkLimitExceeded))
       .addError(wire(PreviewStale))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Carry out a bulk action")
       .annotate(
         OpenApi.Description,
@@ -99,10 +103,12 @@ export class BulkApi extends HttpApiGroup.make("bulk")
       .addSuccess(CancelResult)
       .addError(wire(NotFound))
       .addError(wire(JobNotCancellable))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Cancel a bulk job")
       .annotate(OpenApi.Description, "Once this is answered the job acts on nothing more; what it did stays.")
       .annotateContext(optionalBody)
-      .annotateContext(traits("atomic"))
+      .annotateContext(traits("idempotent", "atomic"))
       .annotateContext(requires("actions.bulk:execute"))
   )
   .add(
@@ -112,6 +118,8 @@ export class BulkApi extends HttpApiGroup.make("bulk")
       .addSuccess(BulkJob, { status: 202 })
       .addError(wire(NotFound))
       .addError(wire(JobNotUndoable))
+      .addError(wire(IdempotencyInFlight))
+      .addError(wire(IdempotencyKeyReused))
       .annotate(OpenApi.Summary, "Undo a bulk job")
       .annotate(
         OpenApi.Description,
