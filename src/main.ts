@@ -19,6 +19,7 @@ import { FirstAdminLive } from "./layers/FirstAdmin.ts"
 import { ClientAddressLive } from "./layers/http/ClientAddress.ts"
 import { DrainingLive, ListenerLive } from "./layers/http/Listener.ts"
 import { ApiLive, HttpLive } from "./layers/http/Server.ts"
+import { SignInEventsAudit } from "./layers/http/SignInEventsAudit.ts"
 import { IdsCrypto } from "./layers/IdsCrypto.ts"
 import { EnforcerNft } from "./layers/nft/EnforcerNft.ts"
 import { FirewallUpkeep } from "./layers/nft/FirewallUpkeep.ts"
@@ -54,7 +55,6 @@ import { SecretsAesGcm } from "./layers/SecretsAesGcm.ts"
 import { SignInLimitsConfig } from "./layers/SignInLimitsConfig.ts"
 import { HttpMetricsProm } from "./layers/telemetry/HttpMetrics.ts"
 import { LoggingLive } from "./layers/telemetry/Logging.ts"
-import { SignInEventsLog } from "./layers/telemetry/SignInEventsLog.ts"
 import { TracingLive } from "./layers/telemetry/Tracing.ts"
 import { BulkActionsLive } from "./services/BulkActions.ts"
 import { FirewallIngestLive } from "./services/FirewallEvents.ts"
@@ -112,7 +112,7 @@ const RulesLive = Layer.mergeAll(
   TrafficSamplerLive,
   FirstAdminLive,
   AuditSealerLive
-).pipe(Layer.provideMerge(IpGuardLive))
+).pipe(Layer.provideMerge(IpGuardLive), Layer.provide(SignInEventsAudit))
 
 const ToolsLive = Layer.mergeAll(
   IdsCrypto,
@@ -120,7 +120,6 @@ const ToolsLive = Layer.mergeAll(
   HttpMetricsProm,
   DrainingLive,
   SecretsAesGcm,
-  SignInEventsLog,
   ClientAddressLive
 )
 

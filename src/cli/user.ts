@@ -1,30 +1,61 @@
 import { Args, Command, Options } from "@effect/cli"
 import { Console, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
+import { userInfo } from "node:os"
 import { IdsCrypto } from "../layers/IdsCrypto.ts"
 import { PasswordsArgon2 } from "../layers/PasswordsArgon2.ts"
+import { AuditTrailPg } from "../layers/postgres/AuditTrailPg.ts"
 import { MfaFactorsPg } from "../layers/postgres/MfaFactorsPg.ts"
 import { migratePostgres, withMigrationLock } from "../layers/postgres/migrate.ts"
 import { PostgresShared } from "../layers/postgres/Postgres.ts"
 import { SessionsPg } from "../layers/postgres/SessionsPg.ts"
 import { SignInAttemptsPg } from "../layers/postgres/SignInAttemptsPg.ts"
+import { UnitOfWorkPg } from "../layers/postgres/UnitOfWorkPg.ts"
 import { UsersPg } from "../layers/postgres/UsersPg.ts"
 import { roles } from "../schema/Permission.ts"
-import { Password, passwordLength, Username } from "../schema/User.ts"
+import { Password, passwordLength, type User, Username } from "../schema/User.ts"
 import { accountKey } from "../services/LoginGuard.ts"
 import { MfaFactors } from "../services/MfaFactors.ts"
 import { Passwords } from "../services/Passwords.ts"
+import { recordAct } from "../services/recordAct.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SignInAttempts } from "../services/SignInAttempts.ts"
+import { UnitOfWork } from "../services/UnitOfWork.ts"
 import { Users } from "../services/Users.ts"
 import { CommandFailed } from "./failure.ts"
 import { secretInput } from "./secretInput.ts"
 
-const StoreLive = Layer.mergeAll(UsersPg, SessionsPg, SignInAttemptsPg, MfaFactorsPg).pipe(
+const StoreLive = Layer.mergeAll(
+  UsersPg,
+  SessionsPg,
+  SignInAttemptsPg,
+  MfaFactorsPg,
+  AuditTrailPg,
+  UnitOfWorkPg
+).pipe(
   Layer.provide(Layer.effectDiscard(withMigrationLock(migratePostgres))),
   Layer.provide(PostgresShared),
   Layer.merge(PasswordsArgon2),
   Layer.merge(IdsCrypto)
 )
+
+// A container may know no name for its user.
+const systemUser = Effect.try(() => userInfo().username).pipe(
+  Effect.orElseSucceed(() => `uid ${String(process.getuid?.() ?? "unknown")}`)
+)
+
+/** Makes a change together with its entry in the audit trail, put down to the system's user at the console. */
+const audited = <A extends User, E, R>(operation: string, change: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(UnitOfWork, (unit) =>
+    unit.transaction(
+      Effect.tap(change, ({ disabled, id, role, username }) =>
+        Effect.flatMap(systemUser, (name) =>
+          recordAct({
+            by: `cli:${name}`,
+            operation: `cli.user.${operation}`,
+            target: String(id),
+            after: { username, role, disabled }
+          })))
+    ))
 
 const name = Args.text({ name: "username" }).pipe(Args.withSchema(Username))
 
@@ -45,7 +76,8 @@ const hashed = Effect.flatMap(Effect.all([Passwords, newPassword]), ([passwords,
 const add = Command.make("add", { name, role }, ({ name, role }) =>
   Effect.gen(function*() {
     const users = yield* Users
-    const user = yield* users.create({ username: name, role, passwordHash: yield* hashed })
+    const passwordHash = yield* hashed
+    const user = yield* audited("add", users.create({ username: name, role, passwordHash }))
     yield* Console.log(`Created user ${user.username} (id ${user.id}, role ${user.role})`)
   }).pipe(
     Effect.catchTag("Users/UsernameTaken", () => new CommandFailed({ message: `there is a user ${name} already` })),
@@ -56,8 +88,11 @@ const passwd = Command.make("passwd", { name }, ({ name }) =>
   Effect.gen(function*() {
     const users = yield* Users
     const sessions = yield* Sessions
-    const user = yield* users.setPassword(name, yield* hashed)
-    yield* sessions.endAll(user.id)
+    const passwordHash = yield* hashed
+    const user = yield* audited(
+      "passwd",
+      Effect.tap(users.setPassword(name, passwordHash), ({ id }) => sessions.endAll(id))
+    )
     yield* Console.log(`Changed the password of ${user.username} and ended all sessions of that user`)
   }).pipe(
     Effect.catchTag("Users/UserMissing", () => new CommandFailed({ message: `there is no user ${name}` })),
@@ -82,9 +117,9 @@ const found = (name: Username) =>
 
 const unlock = Command.make("unlock", { name }, ({ name }) =>
   Effect.gen(function*() {
-    const user = yield* found(name)
     const attempts = yield* SignInAttempts
-    yield* attempts.clear(yield* accountKey(user.username))
+    const key = yield* accountKey(name)
+    const user = yield* audited("unlock", Effect.tap(found(name), () => attempts.clear(key)))
     yield* Console.log(`Forgot the failed attempts of ${user.username}`)
   }).pipe(Effect.provide(StoreLive))).pipe(
     Command.withDescription("Lift the lock that failed attempts put on a user")
@@ -92,11 +127,12 @@ const unlock = Command.make("unlock", { name }, ({ name }) =>
 
 const resetMfa = Command.make("reset-mfa", { name }, ({ name }) =>
   Effect.gen(function*() {
-    const user = yield* found(name)
     const factors = yield* MfaFactors
     const sessions = yield* Sessions
-    const removed = yield* factors.remove(user.id)
-    if (removed) yield* sessions.endAll(user.id)
+    const user = yield* found(name)
+    const removed = Option.isSome(yield* factors.find(user.id))
+    const reset = Effect.zipRight(factors.remove(user.id), sessions.endAll(user.id))
+    if (removed) yield* audited("reset-mfa", Effect.as(reset, user))
     yield* Console.log(
       removed
         ? `Removed the second factor of ${user.username} and ended all sessions of that user`

@@ -2,6 +2,8 @@ import { Config, Console, Effect, Layer, Option, Redacted, Schema } from "effect
 import { Password, Username } from "../schema/User.ts"
 import { Ids } from "../services/Ids.ts"
 import { Passwords } from "../services/Passwords.ts"
+import { recordAct } from "../services/recordAct.ts"
+import { UnitOfWork } from "../services/UnitOfWork.ts"
 import { Users } from "../services/Users.ts"
 
 const configured = Schema.Config("NETOPS_ADMIN_PASSWORD", Schema.Redacted(Password)).pipe(Config.option)
@@ -18,13 +20,23 @@ export const FirstAdminLive = Layer.effectDiscard(
     if ((yield* users.count) > 0) return
     const passwords = yield* Passwords
     const ids = yield* Ids
+    const unit = yield* UnitOfWork
     const given = yield* configured
     const password = yield* Option.match(given, { onNone: () => ids.secret, onSome: Effect.succeed })
-    const created = yield* users.createFirst({
-      username,
-      role: "admin",
-      passwordHash: yield* passwords.hash(password)
-    })
+    const passwordHash = yield* passwords.hash(password)
+    const created = yield* unit.transaction(Effect.gen(function*() {
+      const user = yield* users.createFirst({ username, role: "admin", passwordHash })
+      if (Option.isSome(user)) {
+        const { id, role } = user.value
+        yield* recordAct({
+          by: "system:start",
+          operation: "users.create",
+          target: String(id),
+          after: { username, role }
+        })
+      }
+      return user
+    }))
     if (Option.isNone(created)) return
     yield* Effect.logInfo("created the first user, admin")
     if (Option.isNone(given)) {

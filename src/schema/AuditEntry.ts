@@ -13,7 +13,9 @@ export const AuditEntry = Schema.Struct({
   outcome: AuditOutcome,
   status: Schema.NullOr(Schema.Int).annotations({ description: "HTTP status of the answer" }),
   user_id: Schema.NullOr(UserId),
-  username: Schema.NullOr(Schema.String),
+  username: Schema.NullOr(Schema.String).annotations({
+    description: "of a known user; or what acted without one: `system:scheduler`, `cli:NAME` with the system's user"
+  }),
   target: Schema.NullOr(Schema.String).annotations({ description: "id of the record that was acted on" }),
   address: Schema.NullOr(Schema.String).annotations({ description: "address of the caller" }),
   request_id: Schema.String,

@@ -6,6 +6,7 @@ import type { UserId } from "../schema/User.ts"
 export interface AuditQuery extends PageRequest {
   readonly operation?: string | undefined
   readonly user_id?: UserId | undefined
+  readonly username?: string | undefined
   readonly target?: string | undefined
   readonly request_id?: string | undefined
   readonly outcome?: AuditOutcome | undefined

@@ -1,6 +1,7 @@
 import { Config, DateTime, Effect, Either, Layer } from "effect"
 import { type FirewallConfigId, FirewallConfigId as Id, type FirewallDraft } from "../schema/FirewallConfig.ts"
 import type { UserId } from "../schema/User.ts"
+import type { AuditTrail } from "./AuditTrail.ts"
 import {
   ApplyPending,
   type ApplyRequest,
@@ -30,6 +31,7 @@ import {
 import { FirewallGuard } from "./FirewallGuard.ts"
 import { Ids } from "./Ids.ts"
 import { Nft } from "./Nft.ts"
+import { type Act, recordAct } from "./recordAct.ts"
 import { type Expected, isExpected, RevisionMismatch } from "./Revision.ts"
 
 const settings = Config.all({
@@ -50,7 +52,9 @@ const make = Effect.gen(function*() {
   const ids = yield* Ids
   const { confirmSeconds, port } = yield* settings
   const enforcement = makeEnforcement(nft)
-  const pendings = makePendings(configs, guards)
+  const context = yield* Effect.context<AuditTrail | Ids>()
+  const told = (act: Act) => Effect.provide(recordAct(act), context)
+  const pendings = makePendings(configs, guards, told)
 
   const versionOf = (draft: FirewallDraft, by: UserId) =>
     Effect.gen(function*() {
@@ -253,7 +257,7 @@ const make = Effect.gen(function*() {
         foreign: tablesOf(listed).filter((table) => !owned.has(table))
       }
     }),
-    reconcile: makeReconcile({ configs, guards, nft, enforcement, pendings })
+    reconcile: makeReconcile({ configs, guards, nft, enforcement, pendings, told })
   })
 })
 

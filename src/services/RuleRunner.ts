@@ -5,12 +5,15 @@ import { type DetectedMac, keyDetections, type Window } from "../schema/Detectio
 import { type RuleRun, RunId, type RunRequest, type RunResult, type RunStatus } from "../schema/RuleRun.ts"
 import type { UserId } from "../schema/User.ts"
 import { Alarms } from "./Alarms.ts"
+import type { AuditTrail } from "./AuditTrail.ts"
 import type { RuleMissing } from "./AutomationRules.ts"
 import { type Detected, type DetectionFailed, Detections } from "./Detections.ts"
 import type { DueLost } from "./DueWindows.ts"
 import { Ids } from "./Ids.ts"
+import { recordAct } from "./recordAct.ts"
 import { RuleLedger } from "./RuleLedger.ts"
 import { windowOf, type WindowRefused } from "./RuleWindow.ts"
+import { UnitOfWork } from "./UnitOfWork.ts"
 
 export class InvalidWindow extends Data.TaggedError("RuleRunner/InvalidWindow")<WindowRefused> {}
 
@@ -56,6 +59,8 @@ export const RuleRunnerLive = Layer.effect(
     const detections = yield* Detections
     const ledger = yield* RuleLedger
     const alarms = yield* Alarms
+    const unit = yield* UnitOfWork
+    const context = yield* Effect.context<AuditTrail | Ids>()
     const ids = yield* Ids
 
     const nothing: Pick<Detected, "rows" | "total"> = { rows: [], total: 0 }
@@ -73,6 +78,26 @@ export const RuleRunnerLive = Layer.effect(
       const held = asked ? yield* detections.detectOnly(rule, window, cooling) : nothing
       return { detected, held, skipped: detected.total === 0 && held.total > 0 }
     })
+
+    /** What users order is recorded where they order it. */
+    const audit = (rule: AutomationRule, run: RuleRun) =>
+      run.trigger !== "schedule" || run.actions_triggered === 0
+        ? Effect.void
+        : recordAct({
+          by: "system:scheduler",
+          operation: "automation.scheduledRun",
+          target: rule.id,
+          requestId: run.request_id,
+          reason: run.reason,
+          after: {
+            run: run.id,
+            rule: rule.name,
+            due_at: run.due_at,
+            status: run.status,
+            macs_detected: run.macs_detected,
+            actions_triggered: run.actions_triggered
+          }
+        }).pipe(Effect.provide(context))
 
     /** Unless some of the detections are cut off: then who is no longer detected can't be told. */
     const watch = (
@@ -174,7 +199,7 @@ export const RuleRunnerLive = Layer.effect(
         rows.length * rule.actions.length
       )
       let taken: ReadonlyArray<DetectedMac> = []
-      const enforced = yield* ledger.enforce({
+      const enforce = ledger.enforce({
         rule: rule.id,
         run: runId,
         at: startedAt,
@@ -196,6 +221,7 @@ export const RuleRunnerLive = Layer.effect(
             : `${outcome.actionsRefused} actions left out: protected clients, or blocks above the hour's cap`
         })
       })
+      const enforced = yield* unit.transaction(Effect.tap(enforce, (run) => audit(rule, run)))
       return result(enforced, taken)
     })
 

@@ -75,10 +75,12 @@ export const SignInLive = Layer.effect(
 
     const expiresIn = Duration.min(limits.session.expiresIn, limits.session.absolute)
 
-    const tell =
-      (type: "login.succeeded" | "login.failed" | "login.mfa_required" | "mfa.failed", client: Client) =>
-      (user: User | undefined) =>
-        events.publish({ type, userId: user?.id, username: user?.username, address: client.address })
+    const tell = (
+      type: "login.succeeded" | "login.failed" | "login.refused" | "login.mfa_required" | "mfa.failed",
+      client: Client
+    ) =>
+    (user: User | undefined) =>
+      events.publish({ type, userId: user?.id, username: user?.username, address: client.address })
 
     const open = Effect.fn("SignIn.open")(function*(user: User, client: Client) {
       const token = makeToken("session", yield* ids.secret)
@@ -117,6 +119,7 @@ export const SignInLive = Layer.effect(
         }
         if (!(yield* addresses.admits(found.user.id, client.address))) {
           yield* guard.release(username)
+          yield* tell("login.refused", client)(found.user)
           return yield* new AddressRefused()
         }
         if (yield* mfa.isEnrolled(found.user)) {
@@ -138,7 +141,10 @@ export const SignInLive = Layer.effect(
         yield* mfa.prove(user, proof, client.address).pipe(
           Effect.tapErrorTag("Mfa/ProofWrong", () => tell("mfa.failed", client)(user))
         )
-        if (!(yield* addresses.admits(user.id, client.address))) return yield* new MfaProofWrong()
+        if (!(yield* addresses.admits(user.id, client.address))) {
+          yield* tell("login.refused", client)(user)
+          return yield* new MfaProofWrong()
+        }
         if (!(yield* challenges.consume(tokenHash))) return yield* new MfaProofWrong()
         return yield* open(user, client)
       })

@@ -5,6 +5,7 @@ export interface SignInEvent {
   readonly type:
     | "login.succeeded"
     | "login.failed"
+    | "login.refused"
     | "login.mfa_required"
     | "login.locked"
     | "login.rate_limited"
@@ -27,7 +28,7 @@ export interface SignInEvent {
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined
 }
 
-/** Where events of sign-in go; publishing never fails a sign-in. */
+/** Where events of sign-in go. Where one can't be kept the sign-in fails as a whole. */
 export class SignInEvents extends Context.Tag("services/SignInEvents")<
   SignInEvents,
   { readonly publish: (event: SignInEvent) => Effect.Effect<void> }

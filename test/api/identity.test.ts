@@ -3,7 +3,6 @@ import { Clock, Effect, Layer, Redacted, TestClock } from "effect"
 import { PasswordsArgon2 } from "../../src/layers/PasswordsArgon2.ts"
 import { SignInLimits } from "../../src/services/SignInLimits.ts"
 import { totpCode } from "../../src/services/Totp.ts"
-import { PublishedEvents } from "../layers/SignInEventsMemory.ts"
 import { assertProblem, call, callJson } from "../support/client.ts"
 import { Callers, passwordOf, TestApi, testApi } from "../support/testApi.ts"
 
@@ -79,10 +78,13 @@ describe("identity over HTTP", () => {
       const last = { code: yield* codeOf(offer.json.secret) }
       assert.deepStrictEqual((yield* callJson("DELETE", "/api/auth/mfa", last, token.viewer)).json, { success: true })
       assert.property((yield* login("viewer", passwordOf("viewer"))).json, "token")
-      const types = (yield* PublishedEvents).map(({ type }) => type)
-      for (const type of ["mfa.enrolled", "mfa.disabled", "mfa.failed", "login.mfa_required"] as const) {
-        assert.include(types, type)
+      const audit = yield* call("GET", "/api/audit?username=viewer&limit=1000", { token: token.admin })
+      const told = (audit.json.items as ReadonlyArray<any>).map(({ operation, outcome }) => `${operation} ${outcome}`)
+      for (const event of ["mfa.enrolled success", "mfa.disabled success", "mfa.failed failure"]) {
+        assert.include(told, event)
       }
+      assert.include(told, "login.mfa_required success")
+      for (const secret of [offer.json.secret, last.code]) assert.notInclude(audit.text, secret)
     }).pipe(Effect.provide(TestApi)))
 
   it.effect("logout and refresh end the token that was presented, and no request passes afterwards", () =>

@@ -7,7 +7,7 @@ import { newestOf } from "./AutomationState.ts"
 const Stored = Schema.parseJson(AuditEntry)
 const stored = (entry: AuditEntry) => Schema.decodeSync(Stored)(Schema.encodeSync(Stored)(entry))
 
-const columns = ["operation", "user_id", "target", "request_id", "outcome"] as const
+const columns = ["operation", "user_id", "username", "target", "request_id", "outcome"] as const
 
 export const AuditTrailMemory = Layer.sync(AuditTrail, () => {
   const entries: Array<AuditEntry> = []

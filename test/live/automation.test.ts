@@ -6,12 +6,15 @@ import { relayTransitions } from "../../src/layers/cluster/AlarmRelay.ts"
 import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { ActionsPg } from "../../src/layers/postgres/ActionsPg.ts"
 import { AlarmsPg } from "../../src/layers/postgres/AlarmsPg.ts"
+import { AuditTrailPg } from "../../src/layers/postgres/AuditTrailPg.ts"
 import { AutomationRulesPg } from "../../src/layers/postgres/AutomationRulesPg.ts"
 import { DueWindowsPg } from "../../src/layers/postgres/DueWindowsPg.ts"
 import { RuleLedgerPg } from "../../src/layers/postgres/RuleLedgerPg.ts"
+import { UnitOfWorkPg } from "../../src/layers/postgres/UnitOfWorkPg.ts"
 import { UsersPg } from "../../src/layers/postgres/UsersPg.ts"
 import { RunId } from "../../src/schema/RuleRun.ts"
 import { Actions } from "../../src/services/Actions.ts"
+import { AuditTrail } from "../../src/services/AuditTrail.ts"
 import { AutomationRules } from "../../src/services/AutomationRules.ts"
 import { backfill } from "../../src/services/Backfill.ts"
 import { DueWindows } from "../../src/services/DueWindows.ts"
@@ -29,6 +32,8 @@ const Stores = Layer.mergeAll(
   DueWindowsPg,
   AlarmsPg,
   ActionsPg,
+  AuditTrailPg,
+  UnitOfWorkPg,
   DetectionsClickHouse,
   IdsCrypto
 )
@@ -84,6 +89,13 @@ describe("automation", () => {
       const runs = yield* (yield* RuleLedger).runs(rule.id, { limit: 100 })
       assert.strictEqual(runs.items.reduce((sum, run) => sum + run.actions_triggered, 0), 7)
       assert.isAtMost(results.reduce((sum, { ActionsTriggered }) => sum + ActionsTriggered, 0), 4)
+
+      const acted = runs.items.filter((run) => run.trigger === "schedule" && run.actions_triggered > 0)
+      const recorded = yield* (yield* AuditTrail).list({ limit: 100, username: "system:scheduler" })
+      assert.sameMembers(recorded.items.map(({ after }) => (after as { run: string }).run), acted.map(({ id }) => id))
+      for (const { operation, target } of recorded.items) {
+        assert.deepStrictEqual([operation, target], ["automation.scheduledRun", rule.id])
+      }
 
       yield* rules.update(rule.id, {
         draft: { ...rule, enabled: false },

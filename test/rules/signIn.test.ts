@@ -9,6 +9,7 @@ import { Passwords } from "../../src/services/Passwords.ts"
 import { Sessions } from "../../src/services/Sessions.ts"
 import { SignIn, SignInLive } from "../../src/services/SignIn.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
+import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
 import { setDisabled } from "../layers/UsersMemory.ts"
 import { call, callJson } from "../support/client.ts"
 import { createUser, MemoryPorts, passwordOf, testApi } from "../support/testApi.ts"
@@ -18,6 +19,7 @@ const Rules = Layer.merge(SignInLive, AuthenticatorLive).pipe(
   Layer.provide(MfaLive),
   Layer.provide(LoginGuardLive),
   Layer.provide(IpGuardLive),
+  Layer.provide(SignInEventsMemory),
   Layer.provideMerge(MemoryPorts)
 )
 

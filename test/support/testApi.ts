@@ -3,6 +3,7 @@ import { Context, DateTime, Effect, Layer, Redacted, TestClock } from "effect"
 import { type Client, makeClient, tokenByPassword } from "../../src/api/client.ts"
 import { DrainingLive } from "../../src/layers/http/Listener.ts"
 import { ApiLive, DocumentsLive } from "../../src/layers/http/Server.ts"
+import { SignInEventsAudit } from "../../src/layers/http/SignInEventsAudit.ts"
 import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
 import { HttpMetricsProm } from "../../src/layers/telemetry/HttpMetrics.ts"
 import { type Role, roles } from "../../src/schema/Permission.ts"
@@ -53,7 +54,6 @@ import { RetentionMemory } from "../layers/RetentionMemory.ts"
 import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { RuleTargetsMemory } from "../layers/RuleTargetsMemory.ts"
 import { SessionsMemory } from "../layers/SessionsMemory.ts"
-import { SignInEventsMemory } from "../layers/SignInEventsMemory.ts"
 import { UnitOfWorkMemory } from "../layers/UnitOfWorkMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
 import { inProcess } from "./inProcess.ts"
@@ -98,7 +98,6 @@ export const MemoryPorts = Layer.mergeAll(
   SignInAttemptsMemory,
   RequestCountsMemory,
   SecretsMemory,
-  SignInEventsMemory,
   DrainingLive
 ).pipe(Layer.provideMerge(Layer.merge(EventMemory.layer, ObservedMemory.layer)))
 
@@ -112,7 +111,7 @@ const RulesLive = Layer.mergeAll(
   IngestLive,
   FirewallIngestLive,
   MetricsAnswersLive
-).pipe(Layer.provideMerge(IpGuardLive))
+).pipe(Layer.provideMerge(IpGuardLive), Layer.provide(SignInEventsAudit))
 
 /** The real handlers, rules and documents; what is left to provide is the ports. */
 export const ServedApi = Layer.provideMerge(DocumentsLive, ApiLive).pipe(Layer.provide(RulesLive))

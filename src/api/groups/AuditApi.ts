@@ -15,6 +15,7 @@ export class AuditApi extends HttpApiGroup.make("audit")
         ...PageQuery,
         operation: text,
         user_id: Schema.optional(Schema.compose(Schema.NumberFromString, UserId)),
+        username: text,
         target: text,
         request_id: text,
         outcome: Schema.optional(AuditOutcome),

@@ -1,5 +1,6 @@
 import { Context, Effect } from "effect"
 import type { Endpoint } from "../../api/endpoints.ts"
+import type { UserId } from "../../schema/User.ts"
 import type { Credential } from "../../services/Authenticator.ts"
 
 /** What a handler tells of the change that it makes, for the audit trail and the answer's `ETag`. */
@@ -9,6 +10,8 @@ export interface ChangeNotes {
   after?: unknown
   reason?: string | undefined
   revision?: number | undefined
+  /** Whose account a request without a token was about. */
+  account?: { readonly id: UserId; readonly username: string } | undefined
 }
 
 /** What the boundary knows of a request; `user` and `credential` are filled in by the authentication. */

@@ -26,9 +26,6 @@ interface Who {
   readonly username: string
 }
 
-const SignedIn = Schema.Struct({ user: Schema.Struct({ id: UserId, username: Schema.String }) })
-const decodeSignedIn = Schema.decodeUnknownOption(SignedIn)
-const decodeClaimed = Schema.decodeUnknownOption(Schema.Struct({ username: Schema.String }))
 const decodeReason = Schema.decodeUnknownOption(Schema.Struct({ reason: Schema.String }))
 const decodeId = Schema.decodeUnknownOption(Schema.Struct({ id: Schema.Union(Schema.String, Schema.Number) }))
 
@@ -83,11 +80,10 @@ export const ExecutionLive = Layer.effect(
       answer: { readonly status: number | null; readonly body: unknown },
       who: Option.Option<Who>
     ) {
-      const bodied = operation.body === "required" || operation.body === "optional"
+      // What a stranger types may be a password, whatever the field is called.
+      const bodied = !operation.public && (operation.body === "required" || operation.body === "optional")
       const body = bodied ? yield* Effect.orElseSucceed(request.json, () => null) : null
-      const signedIn = Option.map(decodeSignedIn(answer.body), ({ user }) => user)
-      const user = Option.orElse(who, () => operation.public ? signedIn : Option.none())
-      const claimed = operation.public ? Option.map(decodeClaimed(body), ({ username }) => username) : Option.none()
+      const user = Option.orElse(who, () => Option.fromNullable(facts.notes.account))
       const created = Option.map(decodeId(answer.body), ({ id }) => String(id))
       const reason = facts.notes.reason ?? Option.getOrNull(decodeReason(body))?.reason ?? null
       const kept = operation.plain ? storable : redact
@@ -98,7 +94,7 @@ export const ExecutionLive = Layer.effect(
         outcome,
         status: answer.status,
         user_id: Option.getOrNull(user)?.id ?? null,
-        username: redact(Option.getOrNull(user)?.username ?? Option.getOrNull(claimed)) as string | null,
+        username: Option.getOrNull(user)?.username ?? null,
         target: redact(facts.notes.target ?? path?.id ?? Option.getOrNull(created)) as string | null,
         address: facts.address ?? null,
         request_id: facts.id,

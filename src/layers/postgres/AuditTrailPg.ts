@@ -77,7 +77,7 @@ export const AuditTrailPg = Layer.effect(
     const where = (query: AuditQuery) =>
       sql.and([
         sql`true`,
-        ...(["operation", "user_id", "target", "request_id", "outcome"] as const).flatMap((column) =>
+        ...(["operation", "user_id", "username", "target", "request_id", "outcome"] as const).flatMap((column) =>
           query[column] === undefined ? [] : [sql`${sql(column)} = ${query[column]}`]
         ),
         ...(query.start === undefined ? [] : [sql`at >= ${DateTime.toDateUtc(query.start)}`]),

@@ -3,10 +3,19 @@ import type { FirewallConfigId } from "../../schema/FirewallConfig.ts"
 import { NothingPending } from "../Firewall.ts"
 import type { FirewallConfigMissing, FirewallConfigs, FirewallRecord, FirewallStanding } from "../FirewallConfigs.ts"
 import type { FirewallGuard, GuardState, GuardUnavailable } from "../FirewallGuard.ts"
+import type { Act } from "../recordAct.ts"
 
 /** Takes down what a guard decided, and asks it to decide. */
-export const makePendings = (configs: FirewallConfigs["Type"], guards: FirewallGuard["Type"]) => {
-  const settle = (standing: FirewallStanding, state: GuardState): Effect.Effect<FirewallStanding> =>
+export const makePendings = (
+  configs: FirewallConfigs["Type"],
+  guards: FirewallGuard["Type"],
+  told: (act: Act) => Effect.Effect<void>
+) => {
+  const settle = (
+    standing: FirewallStanding,
+    state: GuardState,
+    by: "guard" | "request"
+  ): Effect.Effect<FirewallStanding> =>
     Effect.gen(function*() {
       const { id, name, pending } = standing
       if (pending === null || state.kind === "restoring") return standing
@@ -26,6 +35,16 @@ export const makePendings = (configs: FirewallConfigs["Type"], guards: FirewallG
         }
       yield* Effect.orDie(configs.settle(id, next))
       if (state.kind !== "pending") {
+        // What users ask of it is recorded where they ask.
+        if (by === "guard") {
+          yield* told({
+            by: "system:guard",
+            operation: `firewall.${state.kind}`,
+            target: id,
+            before: { version: standing.applied.version, tables: standing.applied.tables },
+            after: { status: next.status, version: next.applied.version, tables: next.applied.tables }
+          })
+        }
         yield* guards.release(pending.guard)
         yield* Effect.logInfo(`firewall: ${name} ${state.kind}`).pipe(Effect.annotateLogs({ config: id }))
       }
@@ -39,7 +58,7 @@ export const makePendings = (configs: FirewallConfigs["Type"], guards: FirewallG
       ? Effect.succeed(standing)
       : Effect.flatMap(
         guards.state(pending.guard),
-        (state) => state.kind === "pending" ? Effect.succeed(standing) : settle(standing, state)
+        (state) => state.kind === "pending" ? Effect.succeed(standing) : settle(standing, state, "guard")
       )
   }
 
@@ -52,7 +71,7 @@ export const makePendings = (configs: FirewallConfigs["Type"], guards: FirewallG
       const standing = yield* configs.standing(id)
       if (standing.pending === null) return yield* new NothingPending({ restored: false })
       const state = yield* question(standing.pending.guard)
-      yield* settle(standing, state)
+      yield* settle(standing, state, state.kind === wanted ? "request" : "guard")
       if (state.kind !== wanted) return yield* new NothingPending({ restored: state.kind !== "confirmed" })
       return yield* configs.get(id)
     })).pipe(Effect.uninterruptible)

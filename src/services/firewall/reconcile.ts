@@ -2,6 +2,7 @@ import { DateTime, Effect, Either } from "effect"
 import type { FirewallConfigs, FirewallStanding } from "../FirewallConfigs.ts"
 import type { FirewallGuard } from "../FirewallGuard.ts"
 import type { Nft } from "../Nft.ts"
+import type { Act } from "../recordAct.ts"
 import { tablesOf } from "./commands.ts"
 import type { makeEnforcement } from "./enforcement.ts"
 import { accepted } from "./judge.ts"
@@ -9,13 +10,17 @@ import type { makePendings } from "./pendings.ts"
 import { asCommands } from "./policy.ts"
 
 /** Makes the store and the kernel agree after a crash, a reboot, or the decision of a guard. */
-export const makeReconcile = ({ configs, enforcement, guards, nft, pendings }: {
+export const makeReconcile = ({ configs, enforcement, guards, nft, pendings, told }: {
   readonly configs: FirewallConfigs["Type"]
   readonly guards: FirewallGuard["Type"]
   readonly nft: Nft["Type"]
   readonly enforcement: ReturnType<typeof makeEnforcement>
   readonly pendings: ReturnType<typeof makePendings>
+  readonly told: (act: Act) => Effect.Effect<void>
 }) => {
+  const did = (operation: string, standing: FirewallStanding, after: unknown) =>
+    told({ by: "system:upkeep", operation, target: standing.id, after })
+
   /** Applies a version again, whatever of it is there. */
   const reapply = (standing: FirewallStanding, version: number) =>
     Effect.gen(function*() {
@@ -35,6 +40,7 @@ export const makeReconcile = ({ configs, enforcement, guards, nft, pendings }: {
       yield* enforcement.tidy(verdict.right)
       const applied = { version, tables, at: yield* DateTime.now, baseline: yield* enforcement.readBack(commands) }
       yield* Effect.orDie(configs.settle(standing.id, { status: "active", applied, intent: null, pending: null }))
+      yield* did("firewall.reapplied", standing, { version, tables })
       yield* Effect.logInfo(`firewall: applied ${standing.name} version ${version} again`)
     })
 
@@ -48,6 +54,7 @@ export const makeReconcile = ({ configs, enforcement, guards, nft, pendings }: {
       yield* guards.release(intent.guard)
       yield* Effect.orDie(configs.settle(standing.id, { ...standing, intent: null }))
       const outcome = Either.isRight(state) ? state.right.kind : "not begun"
+      yield* did("firewall.takenBack", standing, { version: intent.version, tables: intent.tables, outcome })
       yield* Effect.logInfo(`firewall: an apply of ${standing.name} that was cut off is taken back (${outcome})`)
     })
 
@@ -60,7 +67,7 @@ export const makeReconcile = ({ configs, enforcement, guards, nft, pendings }: {
         const { pending } = found
         if (pending !== null) {
           const state = yield* start ? guards.revive(pending.guard) : guards.state(pending.guard)
-          if (state.kind !== "pending") yield* pendings.settle(found, state)
+          if (state.kind !== "pending") yield* pendings.settle(found, state, "guard")
         }
         if (found.intent !== null) yield* finish(found)
       }
