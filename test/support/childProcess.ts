@@ -11,22 +11,32 @@ export interface Child {
   readonly output: () => string
   /** Waits until the process is gone. */
   readonly kill: (signal: NodeJS.Signals) => Effect.Effect<void>
+  /** Waits until the process is gone by itself; its exit code. */
+  readonly ended: Effect.Effect<number | null>
 }
 
-export const startChild = (program: string, env: Readonly<Record<string, string>>) =>
+export const startChild = (
+  program: string,
+  env: Readonly<Record<string, string>>,
+  { args = [], input }: { readonly args?: ReadonlyArray<string>; readonly input?: string } = {}
+) =>
   Effect.acquireRelease(
     Effect.sync((): Child => {
-      const child = spawn(process.execPath, [viteNode, join(import.meta.dirname, program)], {
+      const child = spawn(process.execPath, [viteNode, join(import.meta.dirname, program), ...args], {
         env: { ...process.env, ...env },
-        stdio: ["ignore", "pipe", "pipe"]
+        stdio: ["pipe", "pipe", "pipe"]
       })
+      child.stdin.on("error", () => {})
+      child.stdin.end(input)
       let output = ""
       child.stdout.on("data", (chunk) => output += String(chunk))
       child.stderr.on("data", (chunk) => output += String(chunk))
       const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+      const closed = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)))
       return {
         process: child,
         output: () => output,
+        ended: Effect.promise(() => closed),
         kill: (signal) =>
           Effect.promise(() => {
             child.kill(signal)
