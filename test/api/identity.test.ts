@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Redacted, TestClock } from "effect"
-import { PasswordsArgon2 } from "../../src/layers/PasswordsArgon2.ts"
 import { SignInLimits } from "../../src/services/SignInLimits.ts"
 import { totpCode } from "../../src/services/Totp.ts"
+import { signInTiming, TimingPorts } from "../contract/SignInTiming.ts"
 import { assertProblem, call, callJson } from "../support/client.ts"
 import { Callers, passwordOf, TestApi, testApi } from "../support/testApi.ts"
 
@@ -11,8 +11,6 @@ const login = (username: string, password: string) => callJson("POST", "/api/aut
 const me = (token: Redacted.Redacted) => call("GET", "/api/auth/me", { token })
 
 const codeOf = (secret: string) => Effect.map(Clock.currentTimeMillis, (now) => totpCode(Redacted.make(secret), now))
-
-const tries = Number(process.env["NETOPS_TIMING_TRIES"] ?? 60)
 
 const roomy = (failures: number, requests = 6000) =>
   Layer.effect(
@@ -24,18 +22,6 @@ const roomy = (failures: number, requests = 6000) =>
       requests: { ...limits.requests, max: requests }
     }))
   )
-
-const moments = (all: ReadonlyArray<number>) => {
-  const mean = all.reduce((sum, value) => sum + value, 0) / all.length
-  const variance = all.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (all.length - 1)
-  return { mean, error: variance / all.length }
-}
-
-/** Welch's t of two samples. */
-const welchT = (a: ReadonlyArray<number>, b: ReadonlyArray<number>) => {
-  const [one, other] = [moments(a), moments(b)]
-  return (one.mean - other.mean) / Math.sqrt(one.error + other.error)
-}
 
 describe("identity over HTTP", () => {
   it.effect("a second factor is enrolled, asked for, accepted once and removed", () =>
@@ -226,16 +212,5 @@ describe("identity over HTTP", () => {
       assert.strictEqual((yield* me(token.viewer)).status, 200)
     }).pipe(Effect.provide(testApi(roomy(5, 20)))))
 
-  it.effect("known and unknown users can't be told apart by time", () =>
-    Effect.gen(function*() {
-      const samples: Record<string, Array<number>> = { viewer: [], nobody: [] }
-      for (let i = 0; i < tries; i++) {
-        for (const name of i % 2 === 0 ? ["viewer", "nobody"] : ["nobody", "viewer"]) {
-          const started = performance.now()
-          assert.strictEqual((yield* login(name, "wrong")).status, 401)
-          if (i > 5) samples[name]!.push(performance.now() - started)
-        }
-      }
-      assert.isBelow(Math.abs(welchT(samples["viewer"]!, samples["nobody"]!)), 4.5)
-    }).pipe(Effect.provide(testApi(Layer.merge(roomy(1_000_000), PasswordsArgon2)))), 600_000)
+  signInTiming("memory", testApi(TimingPorts), Number(process.env["NETOPS_TIMING_TRIES"] ?? 60))
 })
