@@ -68,7 +68,9 @@ layer(TestApi)("filters", (it) => {
       for (const [method, body] of operations) {
         const answers = yield* Effect.forEach(ids, (each) =>
           call(method, `${filters}/${each}`, { token: token.admin, ...(body === undefined ? {} : { body }) }))
-        const details = answers.map((answer) => assertProblem(answer, 404, "not-found").detail)
+        const details = answers.map((answer) =>
+          assertProblem(answer, 404, "not-found").detail
+        )
         assert.strictEqual(new Set(details).size, 1)
       }
       assert.strictEqual((yield* call("GET", filters, { token: token.admin })).json.total, 0)
