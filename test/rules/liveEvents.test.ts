@@ -210,6 +210,6 @@ describe("live events", () => {
         yield* stream.close
         assert.strictEqual(yield* events.count, 0)
       }).pipe(Effect.withRandom(Random.make(seed)), Effect.provide(live({ queue, ...rarely }))),
-    { fastCheck: { numRuns: 40 } }
+    { fastCheck: { numRuns: 20 } }
   )
 })

@@ -15,7 +15,7 @@ import { Deleted } from "./AutomationApi.ts"
 export const rateMinutesMax = 60
 
 const ValidationRequest = Schema.Struct({
-  rules: Schema.Unknown.annotations({
+  rules: Schema.Unknown.pipe(Schema.filter((rules) => rules !== undefined || "Expected rules")).annotations({
     jsonSchema: {},
     description: "a DhcpEventFilter, or the array of its rules; whatever is wrong with it is said in the answer"
   }),
