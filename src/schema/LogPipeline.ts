@@ -4,14 +4,22 @@ import { EventSeverity, EventTypeName } from "./ServiceEvent.ts"
 
 const printable = (max: number) =>
   Schema.String.pipe(
-    Schema.filter((text) => (text.length >= 1 && text.length <= max && /^[^\p{C}]+$/u.test(text)) || `Expected 1 to ${max} characters`)
+    Schema.filter((text) =>
+      (text.length >= 1 && text.length <= max && /^[^\p{C}]+$/u.test(text)) || `Expected 1 to ${max} characters`
+    )
   )
 const secret = (max: number) =>
-  Schema.String.pipe(Schema.filter((text) => (text.length >= 1 && text.length <= max && !/[\0\p{Cs}]/u.test(text)) || `Expected 1 to ${max} characters`)).annotations({
+  Schema.String.pipe(
+    Schema.filter((text) =>
+      (text.length >= 1 && text.length <= max && !/[\0\p{Cs}]/u.test(text)) || `Expected 1 to ${max} characters`
+    )
+  ).annotations({
     description: `write-only: answered as ${redacted}, which sent back keeps what is stored`
   })
 const pem = secret(65_536).pipe(
-  Schema.filter((text) => text === redacted || text.includes("-----BEGIN ") || "Expected PEM text, not the path of a file")
+  Schema.filter((text) =>
+    text === redacted || text.includes("-----BEGIN ") || "Expected PEM text, not the path of a file"
+  )
 )
 const whole = (least: number, most: number, fallback: number) =>
   Schema.optionalWith(Schema.Int.pipe(Schema.between(least, most)), { default: () => fallback })
@@ -21,8 +29,17 @@ const headerValue = /^[\t\x20-\x7e]{1,4096}$/
 
 /** Headers that the transport sets itself. */
 export const ownHeaders = [
-  "content-type", "content-encoding", "content-length", "transfer-encoding", "host", "connection", "authorization",
-  "upgrade", "expect", "te", "trailer"
+  "content-type",
+  "content-encoding",
+  "content-length",
+  "transfer-encoding",
+  "host",
+  "connection",
+  "authorization",
+  "upgrade",
+  "expect",
+  "te",
+  "trailer"
 ]
 
 const Headers = Schema.Record({ key: Schema.String, value: Schema.String }).pipe(
@@ -30,7 +47,9 @@ const Headers = Schema.Record({ key: Schema.String, value: Schema.String }).pipe
     const entries = Object.entries(headers)
     if (entries.length > 50) return "Expected at most 50 headers"
     for (const [name, value] of entries) {
-      if (!headerName.test(name) || ownHeaders.includes(name.toLowerCase())) return `${JSON.stringify(name.slice(0, 100))} is no header that can be set`
+      if (!headerName.test(name) || ownHeaders.includes(name.toLowerCase())) {
+        return `${JSON.stringify(name.slice(0, 100))} is no header that can be set`
+      }
       if (!headerValue.test(value)) return `The value of ${name} is no header value`
     }
     return true
@@ -72,10 +91,13 @@ export const LogPipelineDraft = Schema.Struct({
   enabled: flag(true),
   type: Schema.Literal("http", "syslog"),
   uri: printable(2000).annotations({
-    description: "`http://` or `https://` for http; `tcp://host:port` or `tls://host:port` (RFC 5424, octet counting) for syslog"
+    description:
+      "`http://` or `https://` for http; `tcp://host:port` or `tls://host:port` (RFC 5424, octet counting) for syslog"
   }),
   encoding: defaulted(
-    Schema.Struct({ codec: Schema.optionalWith(Schema.Literal("json", "ndjson"), { default: () => "ndjson" as const }) })
+    Schema.Struct({
+      codec: Schema.optionalWith(Schema.Literal("json", "ndjson"), { default: () => "ndjson" as const })
+    })
   ),
   compression: Schema.optionalWith(Schema.Literal("none", "gzip"), { default: () => "none" as const }),
   auth: Schema.optionalWith(ChannelAuth, { default: () => ({ strategy: "none" as const }) }),

@@ -2,7 +2,6 @@ import { Schema } from "effect"
 import { EventFilter, eventFilterFields, EventMatcher } from "./EventFilter.ts"
 import { promMillis } from "./PromDuration.ts"
 import { EventSeverity, EventTypeName, ServiceEvent } from "./ServiceEvent.ts"
-import { StorableTime } from "./StorableTime.ts"
 import { UserId } from "./User.ts"
 
 export const NotificationRuleId = Schema.UUID.pipe(Schema.brand("NotificationRuleId"))
@@ -10,7 +9,10 @@ export type NotificationRuleId = typeof NotificationRuleId.Type
 
 const text = (max: number, least = 0) =>
   Schema.String.pipe(
-    Schema.filter((value) => (value.length >= least && value.length <= max && /^[^\0\p{Cs}]*$/u.test(value)) || `Expected ${least} to ${max} characters`)
+    Schema.filter((value) =>
+      (value.length >= least && value.length <= max && /^[^\0\p{Cs}]*$/u.test(value)) ||
+      `Expected ${least} to ${max} characters`
+    )
   )
 
 const duration = (leastMillis: number, fallback: string) =>
@@ -70,8 +72,8 @@ export type SilenceId = typeof SilenceId.Type
 export const SilenceDraft = Schema.Struct({
   matchers: EventMatcher,
   comment: text(1000, 1),
-  starts_at: Schema.optional(StorableTime),
-  ends_at: StorableTime
+  starts_at: Schema.optional(Schema.DateTimeUtc),
+  ends_at: Schema.DateTimeUtc
 })
 export type SilenceDraft = typeof SilenceDraft.Type
 
@@ -94,7 +96,9 @@ export const NotificationPreview = Schema.Struct({
   silence: Schema.optional(Schema.Struct({ matchers: EventMatcher })),
   limit: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 1000)), { default: () => 100 })
 }).pipe(
-  Schema.filter(({ rule, silence }) => rule !== undefined || silence !== undefined || "Expected a rule, a silence or both")
+  Schema.filter(({ rule, silence }) =>
+    rule !== undefined || silence !== undefined || "Expected a rule, a silence or both"
+  )
 )
 
 /** Which of the last day's events a rule would have taken, and a silence muted. */
@@ -104,6 +108,8 @@ export const NotificationPreviewResult = Schema.Struct({
   examined: Schema.Int.annotations({ description: "events of the last day, at most the newest 10000" }),
   matched: Schema.Int,
   silenced: Schema.Int.annotations({ description: "how many of the matched a silence would mute" }),
-  groups: Schema.Array(Schema.Struct({ labels: Schema.Record({ key: Schema.String, value: Schema.String }), events: Schema.Int })),
+  groups: Schema.Array(
+    Schema.Struct({ labels: Schema.Record({ key: Schema.String, value: Schema.String }), events: Schema.Int })
+  ),
   items: Schema.Array(Schema.Struct({ event: ServiceEvent, silenced: Schema.Boolean }))
 }).annotations({ identifier: "NotificationPreviewResult" })

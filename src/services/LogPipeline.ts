@@ -2,7 +2,13 @@ import { Config, Context, Data, DateTime, Effect, Layer, Option, Redacted, Schem
 import { type ChannelError, type LogPipelineDraft, LogPipelineSecrets } from "../schema/LogPipeline.ts"
 import type { ServiceEvent } from "../schema/ServiceEvent.ts"
 import type { UserId } from "../schema/User.ts"
-import { type AppliedChannel, type ChannelTarget, LogPipelineChannel, LogPipelineTransport, type SendFailed } from "./LogPipelineChannel.ts"
+import {
+  type AppliedChannel,
+  type ChannelTarget,
+  LogPipelineChannel,
+  LogPipelineTransport,
+  type SendFailed
+} from "./LogPipelineChannel.ts"
 import { keptSecrets, putSecrets, takeSecrets } from "./notify/channelSecrets.ts"
 import { recordOf } from "./notify/records.ts"
 import { isAddress, isPublicAddress, targetOf } from "./notify/targets.ts"

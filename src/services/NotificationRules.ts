@@ -1,5 +1,11 @@
 import { Context, Data, type DateTime, type Effect } from "effect"
-import type { NotificationRule, NotificationRuleDraft, NotificationRuleId, Silence, SilenceId } from "../schema/NotificationRule.ts"
+import type {
+  NotificationRule,
+  NotificationRuleDraft,
+  NotificationRuleId,
+  Silence,
+  SilenceId
+} from "../schema/NotificationRule.ts"
 import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { UserId } from "../schema/User.ts"
 import type { Expected, RevisionMismatch } from "./Revision.ts"
@@ -18,7 +24,10 @@ export interface RuleChange<A> {
 export class NotificationRules extends Context.Tag("services/NotificationRules")<
   NotificationRules,
   {
-    readonly create: (id: NotificationRuleId, change: RuleChange<NotificationRuleDraft>) => Effect.Effect<NotificationRule>
+    readonly create: (
+      id: NotificationRuleId,
+      change: RuleChange<NotificationRuleDraft>
+    ) => Effect.Effect<NotificationRule>
     readonly get: (id: NotificationRuleId) => Effect.Effect<NotificationRule, NotificationRuleMissing>
     /** Newest first. */
     readonly list: (page: PageRequest) => Effect.Effect<Page<NotificationRule>, InvalidCursor>

@@ -49,7 +49,9 @@ describe("the stream of events", () => {
       const { token } = yield* Callers
       const events = yield* ServiceEvents
       yield* events.publish([test("a"), test("b"), locked, test("c"), test("end")])
-      const items = (yield* call("GET", "/api/events?limit=10", { token: token.auditor })).json.items as ReadonlyArray<any>
+      const items = (yield* call("GET", "/api/events?limit=10", { token: token.auditor })).json.items as ReadonlyArray<
+        any
+      >
       const idOf = (subject: string) => items.find((event) => event.subject === subject).id as string
       const seen = yield* framesUntil(token.viewer, idOf("s/a"), "s/end")
       assert.deepStrictEqual(idsOf(seen), [idOf("s/b"), idOf("s/c"), idOf("s/end")])

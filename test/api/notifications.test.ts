@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, TestClock } from "effect"
-import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
+import { LogPipelineLive } from "../../src/services/LogPipeline.ts"
 import { Dispatcher, DispatcherLive } from "../../src/services/notify/Dispatcher.ts"
 import { Sender, SenderLive } from "../../src/services/notify/Sender.ts"
-import { LogPipelineLive } from "../../src/services/LogPipeline.ts"
+import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
 import { arrived } from "../layers/NotificationsMemory.ts"
 import { assertProblem, call, callJson } from "../support/client.ts"
 import { beginning, Callers, type Ports, TestApi } from "../support/testApi.ts"
@@ -30,16 +30,21 @@ const run = Effect.fnUntraced(function*(seconds: number) {
 })
 
 const publish = (message: string, severity: "info" | "critical" = "info") =>
-  Effect.flatMap(ServiceEvents, ({ publish }) =>
-    publish([{ type: "notification.test", subject: `s/${message}`, severity, time: beginning, data: { message } }]))
+  Effect.flatMap(
+    ServiceEvents,
+    ({ publish }) =>
+      publish([{ type: "notification.test", subject: `s/${message}`, severity, time: beginning, data: { message } }])
+  )
 
 const messagesAt = (uri: string) =>
   arrived.filter((each) => each.uri === uri).flatMap(({ records }) => records)
     .map(({ json }) => JSON.parse(json) as { data: { message: string }; notification: { reason: string } })
 
 const configure = (uri: string, more: object = {}) =>
-  Effect.flatMap(Callers, ({ token }) =>
-    callJson("PUT", channel, { type: "http", uri, batch: { timeout_secs: 0 }, ...more }, token.operator))
+  Effect.flatMap(
+    Callers,
+    ({ token }) => callJson("PUT", channel, { type: "http", uri, batch: { timeout_secs: 0 }, ...more }, token.operator)
+  )
 
 describe("notifications over HTTP", () => {
   it.effect("rules are made, switched, changed under their ETag, and deleted", () =>
@@ -69,9 +74,18 @@ describe("notifications over HTTP", () => {
       })
       assert.isTrue((yield* call("GET", path, { token })).json.enabled)
       const stale = { headers: { "if-match": made.headers["etag"]! }, token }
-      assertProblem(yield* call("PUT", path, { ...stale, body: JSON.stringify({ name: "b" }) }), 412, "precondition-failed")
+      assertProblem(
+        yield* call("PUT", path, { ...stale, body: JSON.stringify({ name: "b" }) }),
+        412,
+        "precondition-failed"
+      )
       assert.strictEqual((yield* callJson("PUT", path, { name: "b" }, token)).json.name, "b")
-      for (const wrong of [{ name: "" }, { name: "x", group_wait: "fast" }, { name: "x", event_types: ["no"] }, { name: "x", surprise: 1 }]) {
+      for (
+        const wrong of [{ name: "" }, { name: "x", group_wait: "fast" }, { name: "x", event_types: ["no"] }, {
+          name: "x",
+          surprise: 1
+        }]
+      ) {
         assertProblem(yield* callJson("POST", rules, wrong, token), 400, "invalid-request")
       }
       assert.deepStrictEqual((yield* call("DELETE", path, { token })).json, {
@@ -87,7 +101,11 @@ describe("notifications over HTTP", () => {
   it.effect("a channel that is refused leaves the one before, and says why", () =>
     Effect.gen(function*() {
       const { token: { viewer } } = yield* Callers
-      assertProblem(yield* Effect.flatMap(Callers, ({ token }) => call("POST", `${channel}/test`, { token: token.operator })), 400, "channel-not-configured")
+      assertProblem(
+        yield* Effect.flatMap(Callers, ({ token }) => call("POST", `${channel}/test`, { token: token.operator })),
+        400,
+        "channel-not-configured"
+      )
       const first = yield* configure("https://one.example/", {
         auth: { strategy: "basic", user: "u", password: "p4ss" },
         request: { headers: { "X-Key": "k3y" } }
@@ -101,11 +119,22 @@ describe("notifications over HTTP", () => {
       assert.notInclude(read.text, "p4ss")
       assert.notInclude(read.text, "k3y")
       // What was read can be sent back, but its secrets go nowhere else.
-      const again = yield* configure("https://one.example/", { auth: read.json.config.auth, request: read.json.config.request })
+      const again = yield* configure("https://one.example/", {
+        auth: read.json.config.auth,
+        request: read.json.config.request
+      })
       assert.strictEqual(again.status, 200)
       const elsewhere = yield* configure("https://two.example/", { auth: read.json.config.auth })
       assert.strictEqual(assertProblem(elsewhere, 400, "invalid-request").errors[0].pointer, "/auth/password")
-      for (const uri of ["http://127.0.0.1/", "http://2130706433/", "http://[::1]/", "ftp://one.example/", "http://u:p@one.example/"]) {
+      for (
+        const uri of [
+          "http://127.0.0.1/",
+          "http://2130706433/",
+          "http://[::1]/",
+          "ftp://one.example/",
+          "http://u:p@one.example/"
+        ]
+      ) {
         assert.strictEqual(assertProblem(yield* configure(uri), 400, "invalid-request").errors[0].pointer, "/uri", uri)
       }
       assertProblem(yield* configure("https://one.example/", { endpoint: 1 }), 400, "invalid-request")
@@ -117,7 +146,12 @@ describe("notifications over HTTP", () => {
       const { token: { operator: token } } = yield* Callers
       const uri = "https://flow.example/"
       yield* configure(uri)
-      yield* callJson("POST", rules, { name: "r", min_severity: "critical", group_wait: "2s", group_interval: "5s" }, token)
+      yield* callJson(
+        "POST",
+        rules,
+        { name: "r", min_severity: "critical", group_wait: "2s", group_interval: "5s" },
+        token
+      )
       yield* publish("low")
       yield* publish("one", "critical")
       yield* run(2)
@@ -143,11 +177,20 @@ describe("notifications over HTTP", () => {
       assert.isTrue((yield* call("DELETE", `${silences}/${silence.json.id}`, { token })).json.success)
       assert.strictEqual((yield* call("GET", silences, { token })).json.items[0].status, "expired")
       assertProblem(
-        yield* callJson("POST", silences, { matchers: { rules: [] }, comment: "c", ends_at: "2096-02-03T00:00:00Z" }, token),
+        yield* callJson(
+          "POST",
+          silences,
+          { matchers: { rules: [] }, comment: "c", ends_at: "2096-02-03T00:00:00Z" },
+          token
+        ),
         400,
         "invalid-request"
       )
-      const late = { matchers: { rules: [{ field: "subject", op: "exists" }] }, comment: "c", ends_at: "2001-01-01T00:00:00Z" }
+      const late = {
+        matchers: { rules: [{ field: "subject", op: "exists" }] },
+        comment: "c",
+        ends_at: "2001-01-01T00:00:00Z"
+      }
       assertProblem(yield* callJson("POST", silences, late, token), 400, "silence-over")
     }).pipe(Effect.provide(Notified)))
 
@@ -163,14 +206,23 @@ describe("notifications over HTTP", () => {
       const dead = yield* call("GET", "/api/notifications/deliveries?status=dead", { token })
       assert.strictEqual(dead.json.total, 1)
       assert.deepInclude(dead.json.items[0], { attempts: 2, last_error: "picky.example answered 422" })
-      assert.deepInclude((yield* call("GET", channel, { token })).json, { queued: 0, delivered: 3, dead: 1, dropped: 0 })
+      assert.deepInclude((yield* call("GET", channel, { token })).json, {
+        queued: 0,
+        delivered: 3,
+        dead: 1,
+        dropped: 0
+      })
       const path = `/api/notifications/deliveries/${dead.json.items[0].id}/retry`
       yield* configure("https://flow2.example/")
       assert.deepInclude((yield* call("POST", path, { token })).json, { status: "pending", attempts: 0 })
       yield* run(3)
       assert.deepStrictEqual(messagesAt("https://flow2.example/").map(({ data }) => data.message), ["poison"])
       assertProblem(yield* call("POST", path, { token }), 400, "delivery-done")
-      assertProblem(yield* call("POST", `/api/notifications/deliveries/${unknownId}/retry`, { token }), 404, "not-found")
+      assertProblem(
+        yield* call("POST", `/api/notifications/deliveries/${unknownId}/retry`, { token }),
+        404,
+        "not-found"
+      )
     }).pipe(Effect.provide(Notified)))
 
   it.effect("events of sign-in are for those who may read the audit trail", () =>

@@ -2,7 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Exit, type Layer, Option, Redacted, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import { LogPipelineDraft } from "../../src/schema/LogPipeline.ts"
-import { NotificationRule, NotificationRuleDraft, NotificationRuleId, SilenceDraft, SilenceId } from "../../src/schema/NotificationRule.ts"
+import {
+  NotificationRule,
+  NotificationRuleDraft,
+  NotificationRuleId,
+  SilenceDraft,
+  SilenceId
+} from "../../src/schema/NotificationRule.ts"
 import { Username } from "../../src/schema/User.ts"
 import { LogPipelineChannel } from "../../src/services/LogPipelineChannel.ts"
 import { NotificationRules, Silences } from "../../src/services/NotificationRules.ts"
@@ -57,7 +63,10 @@ export const notificationRulesContract = (
           assert.strictEqual((yield* Effect.flip(rules.remove(id, [1])))._tag, "Revision/RevisionMismatch")
           yield* rules.remove(id, [2])
           for (const gone of [rules.get(id), rules.remove(id), rules.update(id, change)]) {
-            assert.strictEqual((yield* Effect.flip<unknown, { readonly _tag: string }, never>(gone))._tag, "NotificationRules/Missing")
+            assert.strictEqual(
+              (yield* Effect.flip<unknown, { readonly _tag: string }, never>(gone))._tag,
+              "NotificationRules/Missing"
+            )
           }
         }))
 
@@ -86,7 +95,10 @@ export const notificationRulesContract = (
           yield* silences.expire(later.id, at(5))
           assert.deepStrictEqual(yield* inForce(20), [])
           yield* silences.expire(now.id, at(7))
-          assert.strictEqual(DateTime.toEpochMillis((yield* silences.get(now.id)).ends_at), DateTime.toEpochMillis(at(5)))
+          assert.strictEqual(
+            DateTime.toEpochMillis((yield* silences.get(now.id)).ends_at),
+            DateTime.toEpochMillis(at(5))
+          )
           const missing = yield* Effect.exit(silences.get(SilenceId.make(randomUUID())))
           assert.isTrue(Exit.isFailure(missing))
         }))

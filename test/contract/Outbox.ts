@@ -45,7 +45,12 @@ const delivery = (group: string, second: number, number: number): Delivery => {
 const nth = fc.nat(9)
 const command = fc.oneof(
   fc.record({ kind: fc.constant("save" as const), groups: fc.array(fc.constantFrom("g", "h"), { maxLength: 3 }) }),
-  fc.record({ kind: fc.constant("claim" as const), limit: fc.integer({ min: 1, max: 4 }), age: fc.nat(3), lease: fc.nat(4) }),
+  fc.record({
+    kind: fc.constant("claim" as const),
+    limit: fc.integer({ min: 1, max: 4 }),
+    age: fc.nat(3),
+    lease: fc.nat(4)
+  }),
   fc.record({ kind: fc.constant("delivered" as const), nth }),
   fc.record({ kind: fc.constant("failed" as const), nth, wait: fc.nat(5) }),
   fc.record({ kind: fc.constant("release" as const), nth }),
@@ -93,10 +98,13 @@ const play = Effect.fnUntraced(function*(script: ReadonlyArray<Command>) {
   })
   const seen: Array<unknown> = []
   for (const [second, each] of script.entries()) {
-    seen.push(each.kind, yield* Effect.match(perform(each, second), {
-      onFailure: ({ _tag }): unknown => _tag,
-      onSuccess: (answer): unknown => answer ?? null
-    }))
+    seen.push(
+      each.kind,
+      yield* Effect.match(perform(each, second), {
+        onFailure: ({ _tag }): unknown => _tag,
+        onSuccess: (answer): unknown => answer ?? null
+      })
+    )
     const { items } = yield* outbox.list({ limit: 1000, rule_id: rule })
     seen.push(items.map(shown).sort(), yield* outbox.counts)
   }

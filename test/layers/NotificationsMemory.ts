@@ -1,4 +1,5 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import type { ChannelError } from "../../src/schema/LogPipeline.ts"
 import {
   type NotificationRule,
   NotificationRuleDraft,
@@ -7,10 +8,19 @@ import {
   type SilenceId
 } from "../../src/schema/NotificationRule.ts"
 import type { AppliedChannel } from "../../src/services/LogPipelineChannel.ts"
-import { LogPipelineChannel, LogPipelineTransport, type PipelineRecord, SendFailed } from "../../src/services/LogPipelineChannel.ts"
-import { NotificationRuleMissing, NotificationRules, SilenceMissing, Silences } from "../../src/services/NotificationRules.ts"
+import {
+  LogPipelineChannel,
+  LogPipelineTransport,
+  type PipelineRecord,
+  SendFailed
+} from "../../src/services/LogPipelineChannel.ts"
+import {
+  NotificationRuleMissing,
+  NotificationRules,
+  SilenceMissing,
+  Silences
+} from "../../src/services/NotificationRules.ts"
 import { type Expected, isExpected, RevisionMismatch } from "../../src/services/Revision.ts"
-import type { ChannelError } from "../../src/schema/LogPipeline.ts"
 import { newestOf } from "./AutomationState.ts"
 
 // Drafts pass through JSON as on their way to a database.

@@ -6,8 +6,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { logPipelineTransport } from "../../src/layers/notify/LogPipelineTransportNode.ts"
 import { systemGuard } from "../../src/layers/notify/guardedConnection.ts"
+import { logPipelineTransport } from "../../src/layers/notify/LogPipelineTransportNode.ts"
 import { LogPipelineDraft } from "../../src/schema/LogPipeline.ts"
 import { LogPipelineTransport } from "../../src/services/LogPipelineChannel.ts"
 import { liveSuite } from "../support/live.ts"
@@ -66,7 +66,15 @@ const rsyslog = Effect.acquireRelease(
         return []
       }
     }
-    return { directory, tcp, tls, child, lines, output: () => output, cert: readFileSync(join(directory, "cert.pem"), "utf8") }
+    return {
+      directory,
+      tcp,
+      tls,
+      child,
+      lines,
+      output: () => output,
+      cert: readFileSync(join(directory, "cert.pem"), "utf8")
+    }
   }),
   ({ child, directory }) =>
     Effect.promise(async () => {
@@ -88,7 +96,12 @@ const record = (number: number) => ({
 
 const sendTo = (uri: string, tls: object, count: number, from: number) =>
   Effect.gen(function*() {
-    const settings = Schema.decodeUnknownSync(LogPipelineDraft)({ type: "syslog", uri, tls, request: { timeout_secs: 30 } })
+    const settings = Schema.decodeUnknownSync(LogPipelineDraft)({
+      type: "syslog",
+      uri,
+      tls,
+      request: { timeout_secs: 30 }
+    })
     const transport = yield* LogPipelineTransport
     yield* transport.probe({ settings, secrets: {} })
     const pipe = yield* transport.open({ settings, secrets: {} })
@@ -111,7 +124,13 @@ liveSuite("syslog to rsyslog", ["rsyslogd", "openssl"], () => {
         const [, pri, app, msgid, data, json] = /^(\d+) (\S+) (\S+) (\[.*?\]) (.*)$/.exec(line) ?? []
         assert.deepStrictEqual([pri, app, msgid], ["130", "netops", "notification.test"])
         assert.strictEqual(data, `[netops@32473 event="event-${number}" delivery="delivery-${number}"]`)
-        assert.strictEqual(json, record(number).json.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`))
+        assert.strictEqual(
+          json,
+          record(number).json.replace(
+            /[\u007f-\uffff]/g,
+            (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+          )
+        )
       })
     }), 120_000)
 })

@@ -18,18 +18,22 @@ const disk = (levels: ReadonlyArray<boolean>) => {
 }
 
 describe("the watch over the disk", () => {
-  it.effect.prop("tells each turn of the level once", [fc.array(fc.boolean(), { maxLength: 12 })], ([levels]) =>
-    Effect.gen(function*() {
-      for (const _ of levels) {
-        yield* TestClock.adjust("1 minute")
-        yield* watchDisk
-      }
-      const { items } = yield* (yield* ServiceEvents).list({ limit: 100 })
-      const turns = levels.filter((level, index) => level !== (levels[index - 1] ?? false))
-      const told = [...items].sort((a, b) => DateTime.distance(b.time, a.time)).map(({ type }) => type)
-      assert.deepStrictEqual(
-        told,
-        turns.map((level) => level ? "retention.disk.warning" as const : "retention.disk.recovered" as const)
-      )
-    }).pipe(Effect.provide(Layer.merge(disk(levels), Layer.fresh(ServiceEventsMemory)))))
+  it.effect.prop(
+    "tells each turn of the level once",
+    [fc.array(fc.boolean(), { maxLength: 12 })],
+    ([levels]) =>
+      Effect.gen(function*() {
+        for (const _ of levels) {
+          yield* TestClock.adjust("1 minute")
+          yield* watchDisk
+        }
+        const { items } = yield* (yield* ServiceEvents).list({ limit: 100 })
+        const turns = levels.filter((level, index) => level !== (levels[index - 1] ?? false))
+        const told = [...items].sort((a, b) => DateTime.distance(b.time, a.time)).map(({ type }) => type)
+        assert.deepStrictEqual(
+          told,
+          turns.map((level) => level ? "retention.disk.warning" as const : "retention.disk.recovered" as const)
+        )
+      }).pipe(Effect.provide(Layer.merge(disk(levels), Layer.fresh(ServiceEventsMemory))))
+  )
 })

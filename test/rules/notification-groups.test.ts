@@ -2,7 +2,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, FastCheck as fc } from "effect"
 import { promDuration } from "../../src/schema/PromDuration.ts"
 import { momentOf, type ServiceEvent, serviceEvent } from "../../src/schema/ServiceEvent.ts"
-import { add, alertKeyOf, emptyGroup, flush, type Group, groupKeyOf, labelsOf, type Timing } from "../../src/services/notify/groups.ts"
+import {
+  add,
+  alertKeyOf,
+  emptyGroup,
+  flush,
+  type Group,
+  groupKeyOf,
+  labelsOf,
+  type Timing
+} from "../../src/services/notify/groups.ts"
 
 const types = ["retention.disk.warning", "retention.disk.recovered", "notification.test"] as const
 
@@ -19,10 +28,16 @@ const eventAt = (second: number, subject: string, type: (typeof types)[number]):
 
 const scripts = fc.record({
   events: fc.array(
-    fc.record({ second: fc.integer({ min: 1, max: 300 }), subject: fc.constantFrom("a", "b"), type: fc.constantFrom(...types) }),
+    fc.record({
+      second: fc.integer({ min: 1, max: 300 }),
+      subject: fc.constantFrom("a", "b"),
+      type: fc.constantFrom(...types)
+    }),
     { maxLength: 12 }
   ),
-  mutes: fc.array(fc.record({ from: fc.nat(300), to: fc.nat(300), subject: fc.constantFrom("a", "b") }), { maxLength: 2 }),
+  mutes: fc.array(fc.record({ from: fc.nat(300), to: fc.nat(300), subject: fc.constantFrom("a", "b") }), {
+    maxLength: 2
+  }),
   wait: fc.integer({ min: 0, max: 40 }),
   interval: fc.integer({ min: 1, max: 60 }),
   repeat: fc.integer({ min: 1, max: 120 }),
@@ -38,7 +53,10 @@ const timingOf = ({ interval, repeat, send_resolved, wait }: Script): Timing => 
 })
 
 const listed = ({ events }: Script) =>
-  events.map(({ second, subject, type }, index) => ({ second, event: { ...eventAt(second, subject, type), id: String(index) } }))
+  events.map(({ second, subject, type }, index) => ({
+    second,
+    event: { ...eventAt(second, subject, type), id: String(index) }
+  }))
     .sort((a, b) => a.second - b.second)
 
 interface Sent {
@@ -107,36 +125,49 @@ const bySecond = (sent: ReadonlyArray<Sent>) =>
 
 describe("notification groups", () => {
   it("send what the model sends, when it does", () => {
-    fc.assert(fc.property(scripts, (script) => {
-      assert.deepStrictEqual(bySecond(run(script)), bySecond(model(script)))
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(scripts, (script) => {
+        assert.deepStrictEqual(bySecond(run(script)), bySecond(model(script)))
+      }),
+      { numRuns: 500 }
+    )
   })
 
   it("send each event as new once, in order and in time, where nothing is muted", () => {
-    fc.assert(fc.property(scripts, (muting) => {
-      const script = { ...muting, mutes: [] }
-      const sent = run(script).filter(({ reason }) => reason === "new")
-      const wanted = listed(script).filter(({ event }) => script.send_resolved || momentOf(event.type).state !== "resolved")
-      assert.deepStrictEqual(sent.map(({ id }) => id), wanted.map(({ event }) => event.id))
-      sent.forEach(({ second }, index) => {
-        assert.isAtLeast(second, wanted[index]!.second)
-        assert.isAtMost(second, wanted[index]!.second + Math.max(script.wait, script.interval))
-      })
-    }), { numRuns: 300 })
+    fc.assert(
+      fc.property(scripts, (muting) => {
+        const script = { ...muting, mutes: [] }
+        const sent = run(script).filter(({ reason }) => reason === "new")
+        const wanted = listed(script).filter(({ event }) =>
+          script.send_resolved || momentOf(event.type).state !== "resolved"
+        )
+        assert.deepStrictEqual(sent.map(({ id }) => id), wanted.map(({ event }) => event.id))
+        sent.forEach(({ second }, index) => {
+          assert.isAtLeast(second, wanted[index]!.second)
+          assert.isAtMost(second, wanted[index]!.second + Math.max(script.wait, script.interval))
+        })
+      }),
+      { numRuns: 300 }
+    )
   })
 
   it("are never sent twice within the interval, nor repeated before the repeat interval", () => {
-    fc.assert(fc.property(scripts, (script) => {
-      const sent = run(script)
-      const times = [...new Set(sent.map(({ second }) => second))]
-      times.forEach((second, index) => {
-        if (index === 0) return
-        const since = second - times[index - 1]!
-        // A group that was over begins anew with its wait.
-        assert.isAtLeast(since, Math.min(script.interval, script.interval + script.wait))
-        if (sent.some((each) => each.second === second && each.reason === "repeat")) assert.isAtLeast(since, script.repeat)
-      })
-    }), { numRuns: 300 })
+    fc.assert(
+      fc.property(scripts, (script) => {
+        const sent = run(script)
+        const times = [...new Set(sent.map(({ second }) => second))]
+        times.forEach((second, index) => {
+          if (index === 0) return
+          const since = second - times[index - 1]!
+          // A group that was over begins anew with its wait.
+          assert.isAtLeast(since, Math.min(script.interval, script.interval + script.wait))
+          if (sent.some((each) => each.second === second && each.reason === "repeat")) {
+            assert.isAtLeast(since, script.repeat)
+          }
+        })
+      }),
+      { numRuns: 300 }
+    )
   })
 
   it("share the labels that they are grouped by", () => {

@@ -2,8 +2,8 @@ import { SqlClient } from "@effect/sql"
 import { assert } from "@effect/vitest"
 import { ConfigProvider, DateTime, Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import { randomUUID } from "node:crypto"
-import { migratePostgres, withMigrationLock } from "../../src/layers/postgres/migrate.ts"
 import { LogPipelineChannelPg } from "../../src/layers/postgres/LogPipelineChannelPg.ts"
+import { migratePostgres, withMigrationLock } from "../../src/layers/postgres/migrate.ts"
 import { NotificationRulesPg } from "../../src/layers/postgres/NotificationRulesPg.ts"
 import { OutboxPg } from "../../src/layers/postgres/OutboxPg.ts"
 import { postgresClient } from "../../src/layers/postgres/Postgres.ts"
@@ -12,8 +12,8 @@ import { SecretsAesGcm } from "../../src/layers/SecretsAesGcm.ts"
 import { LogPipelineDraft } from "../../src/schema/LogPipeline.ts"
 import { NotificationRuleDraft, NotificationRuleId } from "../../src/schema/NotificationRule.ts"
 import { Username } from "../../src/schema/User.ts"
-import { LogPipelineChannel } from "../../src/services/LogPipelineChannel.ts"
 import { channelContext } from "../../src/services/LogPipeline.ts"
+import { LogPipelineChannel } from "../../src/services/LogPipelineChannel.ts"
 import { NotificationRules } from "../../src/services/NotificationRules.ts"
 import { Outbox } from "../../src/services/Outbox.ts"
 import { Secrets } from "../../src/services/Secrets.ts"
@@ -56,7 +56,10 @@ export const pointAt = Effect.fnUntraced(function*(port: number, more: object = 
 })
 
 /** Every fact arrived, each under one delivery id, and of each group in order. */
-const judge = (facts: ReadonlyArray<{ readonly id: number; readonly grp: number }>, received: ReadonlyArray<ReceivedRecord>) => {
+const judge = (
+  facts: ReadonlyArray<{ readonly id: number; readonly grp: number }>,
+  received: ReadonlyArray<ReceivedRecord>
+) => {
   const deliveryOf = new Map<string, string>()
   const firstSeen = new Map<string, Array<number>>()
   for (const { data, id, notification, subject } of received) {
@@ -86,7 +89,9 @@ const soon = Schedule.intersect(Schedule.spaced("200 millis"), Schedule.recurs(6
  */
 export const outboxProof = (
   receivers: ReadonlyArray<Receiver>,
-  steps: ReadonlyArray<{ readonly manner?: Manner; readonly kill?: boolean; readonly reload?: boolean; readonly ms: number }>
+  steps: ReadonlyArray<
+    { readonly manner?: Manner; readonly kill?: boolean; readonly reload?: boolean; readonly ms: number }
+  >
 ) =>
   Effect.gen(function*() {
     const url = yield* freshDatabase
@@ -94,6 +99,7 @@ export const outboxProof = (
       const sql = yield* SqlClient.SqlClient
       const outbox = yield* Outbox
       let at = 0
+      yield* sql`CREATE TABLE halted (at timestamptz)`
       yield* sql`CREATE TABLE facts (id bigint GENERATED ALWAYS AS IDENTITY, grp integer)`
       const by = yield* pointAt(receivers[0]!.port)
       yield* (yield* NotificationRules).create(NotificationRuleId.make(randomUUID()), {
@@ -106,7 +112,12 @@ export const outboxProof = (
         by,
         at: yield* DateTime.now
       })
-      const env = { DATABASE_URL: url, PORT: "8766", NETOPS_SECRET_KEY: secretKey, NETOPS_ALLOW_PRIVATE_TARGETS: "true" }
+      const env = {
+        DATABASE_URL: url,
+        PORT: "8766",
+        NETOPS_SECRET_KEY: secretKey,
+        NETOPS_ALLOW_PRIVATE_TARGETS: "true"
+      }
       let node = yield* startChild("notificationNode.ts", env)
       const count = Effect.map(sql<{ readonly count: number }>`SELECT count(*) FROM facts`, ([row]) => row!.count)
       const more = Effect.flatMap(count, (before) =>
@@ -129,15 +140,18 @@ export const outboxProof = (
         yield* Effect.sleep(Duration.millis(step.ms))
       }
       for (const receiver of receivers) yield* receiver.behave("takes")
-      // What happens ends with the node; another one, at rest, sends what is left.
       const received = () => receivers.flatMap((receiver) => receiver.received)
-      yield* node.kill("SIGKILL")
-      yield* startChild("notificationNode.ts", { ...env, NETOPS_QUIET: "1" })
+      yield* sql`INSERT INTO halted VALUES (now())`
+      // What was under way ends within this.
+      yield* Effect.sleep("500 millis")
       const facts = yield* sql<{ readonly id: number; readonly grp: number }>`SELECT id, grp FROM facts ORDER BY id`
-      const rest = Effect.flatMap(outbox.counts, (counts) =>
-        new Set(received().map(({ id }) => id)).size >= facts.length && counts.queued === 0
-          ? Effect.succeed(counts)
-          : Effect.fail(counts))
+      const rest = Effect.flatMap(
+        outbox.counts,
+        (counts) =>
+          new Set(received().map(({ id }) => id)).size >= facts.length && counts.queued === 0
+            ? Effect.succeed(counts)
+            : Effect.fail(counts)
+      )
       const counts = yield* Effect.retry(rest, soon).pipe(
         Effect.tapError((left) => Effect.logError("left", left, node.output().slice(-2000)))
       )

@@ -51,8 +51,8 @@ import {
   NotificationRulesMemory,
   SilencesMemory
 } from "../layers/NotificationsMemory.ts"
-import { OutboxMemory } from "../layers/OutboxMemory.ts"
 import { ObservedClientsMemory } from "../layers/ObservedClientsMemory.ts"
+import { OutboxMemory } from "../layers/OutboxMemory.ts"
 import { PasswordsMemory } from "../layers/PasswordsMemory.ts"
 import { PreferencesMemory } from "../layers/PreferencesMemory.ts"
 import { ProtectedMacsMemory } from "../layers/ProtectedMacsMemory.ts"

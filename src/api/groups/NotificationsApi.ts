@@ -95,7 +95,10 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       .addError(wire(NotFound))
       .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Delete a notification rule")
-      .annotate(OpenApi.Description, "What it has grouped and not sent goes with it; what is in the outbox is still sent.")
+      .annotate(
+        OpenApi.Description,
+        "What it has grouped and not sent goes with it; what is in the outbox is still sent."
+      )
       .annotateContext(traits("atomic", "versioned"))
       .annotateContext(requires("notifications:write"))
   )
@@ -219,7 +222,10 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       }))
       .addSuccess(PageOf(Delivery))
       .annotate(OpenApi.Summary, "List what was sent, waits or was given up")
-      .annotate(OpenApi.Description, "Newest first. Events of sign-in are listed for those who may read the audit trail.")
+      .annotate(
+        OpenApi.Description,
+        "Newest first. Events of sign-in are listed for those who may read the audit trail."
+      )
       .annotateContext(requires("notifications:read"))
   )
   .add(

@@ -18,8 +18,10 @@ const pace = { dispatch: Duration.millis(250), tidy: Duration.minutes(10) }
 const forever = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.repeat(effect, { while: () => true }).pipe(Effect.asVoid)
 
-const dispatch = Effect.flatMap(Dispatcher, ({ step }) =>
-  forever(Effect.flatMap(step, (more) => more ? Effect.void : Effect.sleep(pace.dispatch))))
+const dispatch = Effect.flatMap(
+  Dispatcher,
+  ({ step }) => forever(Effect.flatMap(step, (more) => more ? Effect.void : Effect.sleep(pace.dispatch)))
+)
 
 const send = Effect.flatMap(Sender, ({ pass }) => forever(Effect.flatMap(pass, Effect.sleep)))
 

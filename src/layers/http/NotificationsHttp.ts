@@ -1,10 +1,15 @@
 import { HttpServerResponse } from "@effect/platform"
-import { DateTime, Effect, Option, Schema } from "effect"
+import { DateTime, Effect, Option, Schema, Struct } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
 import { SilenceAnswer } from "../../api/groups/NotificationsApi.ts"
 import { InvalidRequest } from "../../api/problems.ts"
-import { ChannelNotConfigured, ChannelUnreachable, DeliveryDone, SilenceOver } from "../../api/problems/notifications.ts"
+import {
+  ChannelNotConfigured,
+  ChannelUnreachable,
+  DeliveryDone,
+  SilenceOver
+} from "../../api/problems/notifications.ts"
 import { DeliveryId } from "../../schema/Delivery.ts"
 import { NotificationRule, NotificationRuleId, type Silence, SilenceId } from "../../schema/NotificationRule.ts"
 import { serviceEvent } from "../../schema/ServiceEvent.ts"
@@ -30,7 +35,9 @@ const encodeSilence = Schema.encodeSync(SilenceAnswer)
 
 const rejected = ({ violations }: ChannelRejected) =>
   new InvalidRequest({
-    detail: `The channel stays as it is: ${violations.map(({ message, pointer }) => `${pointer}: ${message}`).join("; ")}`,
+    detail: `The channel stays as it is: ${
+      violations.map(({ message, pointer }) => `${pointer}: ${message}`).join("; ")
+    }`,
     errors: violations.map((violation) => ({ in: "body" as const, ...violation }))
   })
 const unreachable = ({ message }: SendFailed) => new ChannelUnreachable({ detail: message })
@@ -63,22 +70,24 @@ export const NotificationsHttp = group(
         Effect.catchTag("NotificationRules/Missing", ruleId.missing)
       )
 
-    const change = Effect.fnUntraced(function*(id: string, edit: (rule: NotificationRule) => Partial<NotificationRule>) {
-      const before = yield* find(id)
-      const { id: by } = yield* CurrentUser
-      const { created_at: _, created_by, id: ruleOf, revision, updated_at, updated_by, ...draft } = before
-      const rule = yield* rules.update(ruleOf, {
-        draft: { ...draft, ...edit(before) },
-        by,
-        at: yield* DateTime.now,
-        expected: yield* expected
-      }).pipe(Effect.catchTags({
-        "NotificationRules/Missing": ruleId.missing,
-        "Revision/RevisionMismatch": preconditionFailed
-      }))
-      yield* note({ before: encodeRule(before), after: encodeRule(rule), revision: rule.revision })
-      return rule
-    })
+    const change = Effect.fnUntraced(
+      function*(id: string, edit: (rule: NotificationRule) => Partial<NotificationRule>) {
+        const before = yield* find(id)
+        const { id: by } = yield* CurrentUser
+        const draft = Struct.omit(before, "id", "revision", "created_by", "updated_by", "created_at", "updated_at")
+        const rule = yield* rules.update(before.id, {
+          draft: { ...draft, ...edit(before) },
+          by,
+          at: yield* DateTime.now,
+          expected: yield* expected
+        }).pipe(Effect.catchTags({
+          "NotificationRules/Missing": ruleId.missing,
+          "Revision/RevisionMismatch": preconditionFailed
+        }))
+        yield* note({ before: encodeRule(before), after: encodeRule(rule), revision: rule.revision })
+        return rule
+      }
+    )
 
     const turn = (enabled: boolean) => ({ path }: { readonly path: { readonly id: string } }) =>
       Effect.map(change(path.id, () => ({ enabled })), ({ id, name }) => ({
@@ -103,8 +112,10 @@ export const NotificationsHttp = group(
     })
 
     return handlers
-      .handle("listRules", ({ urlParams }) =>
-        rules.list(urlParams).pipe(Effect.catchTag("Page/InvalidCursor", invalidCursor)))
+      .handle(
+        "listRules",
+        ({ urlParams }) => rules.list(urlParams).pipe(Effect.catchTag("Page/InvalidCursor", invalidCursor))
+      )
       .handle(
         "createRule",
         Effect.fnUntraced(function*({ payload }) {
@@ -136,8 +147,11 @@ export const NotificationsHttp = group(
       .handle("enableRule", turn(true))
       .handle("disableRule", turn(false))
       .handle("testRule", ({ path }) => Effect.flatMap(find(path.id), test))
-      .handle("preview", ({ payload }) =>
-        Effect.flatMap(CurrentUser, (user) => preview(payload, hiddenFrom(user))).pipe(Effect.provide(context)))
+      .handle(
+        "preview",
+        ({ payload }) =>
+          Effect.flatMap(CurrentUser, (user) => preview(payload, hiddenFrom(user))).pipe(Effect.provide(context))
+      )
       .handle(
         "listSilences",
         Effect.fnUntraced(function*({ urlParams }) {
@@ -180,7 +194,9 @@ export const NotificationsHttp = group(
           const before = yield* Effect.flatMap(silenceId.parse(path.id), silences.get).pipe(
             Effect.catchTag("Silences/Missing", silenceId.missing)
           )
-          const after = yield* silences.expire(before.id, now).pipe(Effect.catchTag("Silences/Missing", silenceId.missing))
+          const after = yield* silences.expire(before.id, now).pipe(
+            Effect.catchTag("Silences/Missing", silenceId.missing)
+          )
           yield* note({ before: encodeSilence(withStatus(before, now)), after: encodeSilence(withStatus(after, now)) })
           return { success: true as const, id: before.id }
         })

@@ -51,8 +51,10 @@ const transport = (guard: Guard) => {
   }
   return LogPipelineTransport.of({
     probe: ({ settings }) =>
-      Effect.flatMap(resolved(settings), (target) =>
-        bounded(settings, target, (signal) => connectOnce(settings, target, guard, signal))),
+      Effect.flatMap(
+        resolved(settings),
+        (target) => bounded(settings, target, (signal) => connectOnce(settings, target, guard, signal))
+      ),
     open: ({ settings }) =>
       Effect.succeed({
         send: (records) =>

@@ -9,7 +9,12 @@ import {
   SilenceId
 } from "../../schema/NotificationRule.ts"
 import { UserId } from "../../schema/User.ts"
-import { NotificationRuleMissing, NotificationRules, SilenceMissing, Silences } from "../../services/NotificationRules.ts"
+import {
+  NotificationRuleMissing,
+  NotificationRules,
+  SilenceMissing,
+  Silences
+} from "../../services/NotificationRules.ts"
 import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
 import { newestPage } from "./newestPage.ts"
 import { Timestamp } from "./sql.ts"
@@ -138,7 +143,10 @@ export const SilencesPg = Layer.effect(
       position: ({ created_at, id }) => ({ at: created_at, id })
     })
     const orMissing = (id: string) =>
-      Option.match({ onNone: () => Effect.fail(new SilenceMissing({ id })), onSome: (row: Silence) => Effect.succeed(row) })
+      Option.match({
+        onNone: () => Effect.fail(new SilenceMissing({ id })),
+        onSome: (row: Silence) => Effect.succeed(row)
+      })
 
     return Silences.of({
       create: (silence) => Effect.orDie(insert(silence)),

@@ -3,7 +3,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { Delivery } from "../../schema/Delivery.ts"
 import { NotificationRuleId } from "../../schema/NotificationRule.ts"
 import { ServiceEvent } from "../../schema/ServiceEvent.ts"
-import { type DeliveryQuery, DeliveryDone, DeliveryMissing, Outbox } from "../../services/Outbox.ts"
+import { DeliveryDone, DeliveryMissing, type DeliveryQuery, Outbox } from "../../services/Outbox.ts"
 import type { EventPosition } from "../../services/ServiceEvents.ts"
 import { newestPage } from "./newestPage.ts"
 import { Timestamp } from "./sql.ts"
@@ -110,7 +110,9 @@ export const OutboxPg = Layer.effect(
             )
             ORDER BY seq LIMIT ${limit} FOR UPDATE SKIP LOCKED
           ), chosen AS (
-            SELECT seq FROM ready WHERE (SELECT count(*) >= ${limit} OR min(created_at) <= ${iso(readyBefore)}::timestamptz
+            SELECT seq FROM ready WHERE (SELECT count(*) >= ${limit} OR min(created_at) <= ${
+          iso(readyBefore)
+        }::timestamptz
               OR max(attempts) > 0 FROM ready)
           ), claimed AS (
             UPDATE notification_deliveries SET next_attempt_at = ${iso(until)}::timestamptz
@@ -165,7 +167,9 @@ export const OutboxPg = Layer.effect(
         Effect.orDie
       ),
       tidy: Effect.fn("Outbox.tidy")(function*(before, queuedMax) {
-        yield* sql`DELETE FROM notification_deliveries WHERE status <> 'pending' AND created_at < ${iso(before)}::timestamptz`
+        yield* sql`DELETE FROM notification_deliveries WHERE status <> 'pending' AND created_at < ${
+          iso(before)
+        }::timestamptz`
         yield* sql`UPDATE notification_deliveries SET status = 'dropped', last_error = 'the outbox was full'
           WHERE status = 'pending' AND seq <= (
             SELECT seq FROM notification_deliveries WHERE status = 'pending' ORDER BY seq DESC OFFSET ${queuedMax} LIMIT 1

@@ -67,11 +67,13 @@ export const ServiceEventsPg = Layer.effect(
           ORDER BY service_events.xid, seq LIMIT ${limit}`.pipe(Effect.flatMap(decodePlaced))
         return rows.map((row) => ({ position: positionAt(row), event: row.event }))
       }, Effect.orDie),
-      end: sql`SELECT xid::text, seq FROM service_events WHERE ${settled} ORDER BY service_events.xid DESC, seq DESC LIMIT 1`.pipe(
-        Effect.flatMap(decodePlace),
-        Effect.map(([row]) => row && positionAt(row)),
-        Effect.orDie
-      ),
+      end:
+        sql`SELECT xid::text, seq FROM service_events WHERE ${settled} ORDER BY service_events.xid DESC, seq DESC LIMIT 1`
+          .pipe(
+            Effect.flatMap(decodePlace),
+            Effect.map(([row]) => row && positionAt(row)),
+            Effect.orDie
+          ),
       positionOf: (id) =>
         sql`SELECT xid::text, seq FROM service_events WHERE id = ${id}::uuid`.pipe(
           Effect.flatMap(decodePlace),

@@ -116,9 +116,9 @@ export const DispatcherLive = Layer.effect(
       const changed = new Set<string>()
       for (const { event, key, labels, rule, taken } of wanted) {
         // An alert ends in the group in which it began, whatever the rule says of its end.
-        const home = momentOf(event.type).state !== "resolved" ? undefined : [...groups.values()].find((stored) =>
-          stored.rule === rule.id && alertKeyOf(event) in stored.group.active
-        )
+        const home = momentOf(event.type).state !== "resolved" ?
+          undefined :
+          [...groups.values()].find((stored) => stored.rule === rule.id && alertKeyOf(event) in stored.group.active)
         if (home === undefined && !taken) continue
         const place = `${rule.id} ${home?.key ?? key}`
         const stored = groups.get(place) ?? { rule: rule.id, key, group: emptyGroup(labels, rule, now) }

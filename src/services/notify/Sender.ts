@@ -66,7 +66,9 @@ const sendAll = (pipe: Pipe, items: ReadonlyArray<Sized>): Effect.Effect<Outcome
         }
         // Behind a refused record its group waits.
         const stuck = new Set(first.refused.map(([{ delivery }]) => `${delivery.rule_id} ${delivery.group_key}`))
-        const rest = items.slice(middle).filter(({ delivery }) => !stuck.has(`${delivery.rule_id} ${delivery.group_key}`))
+        const rest = items.slice(middle).filter(({ delivery }) =>
+          !stuck.has(`${delivery.rule_id} ${delivery.group_key}`)
+        )
         if (rest.length === 0) return first
         const second = yield* sendAll(pipe, rest)
         return {
@@ -95,12 +97,19 @@ export const SenderLive = Layer.scoped(
     const transport = yield* LogPipelineTransport
     const outbox = yield* Outbox
     const opened = yield* Ref.make<
-      { readonly revision: number; readonly settings: LogPipelineSettings; readonly pipe: Pipe; readonly scope: Scope.CloseableScope } | undefined
+      {
+        readonly revision: number
+        readonly settings: LogPipelineSettings
+        readonly pipe: Pipe
+        readonly scope: Scope.CloseableScope
+      } | undefined
     >(undefined)
     const trouble = yield* Ref.make({ failures: 0, until: 0 })
 
-    const close = Effect.flatMap(Ref.getAndSet(opened, undefined), (old) =>
-      old === undefined ? Effect.void : Scope.close(old.scope, Exit.void))
+    const close = Effect.flatMap(
+      Ref.getAndSet(opened, undefined),
+      (old) => old === undefined ? Effect.void : Scope.close(old.scope, Exit.void)
+    )
     yield* Effect.addFinalizer(() => close)
 
     /** The way to the pipeline as it is configured now; the one before is closed, nothing being on it. */
@@ -121,33 +130,35 @@ export const SenderLive = Layer.scoped(
       return next
     })
 
-    const settle = Effect.fnUntraced(function*({ delivered, failed, refused }: Outcome, { request }: LogPipelineSettings) {
-      const now = yield* Clock.currentTimeMillis
-      const at = DateTime.unsafeMake(now)
-      const before = yield* Ref.get(trouble)
-      const later = (items: ReadonlyArray<Sized>) =>
-        Effect.forEach(items, ({ delivery }) =>
-          Effect.map(Random.next, (chance) => ({
-            id: delivery.id,
-            next: DateTime.unsafeMake(now + backoffMillis(delivery.attempts + 1, chance))
-          })))
-      if (delivered.length > 0) {
-        yield* outbox.delivered(delivered.map(({ delivery }) => delivery.id), at)
-        if (before.failures > 0) yield* Effect.zipRight(outbox.hasten(at), channel.noteError(null))
-        yield* Ref.set(trouble, { failures: 0, until: 0 })
+    const settle = Effect.fnUntraced(
+      function*({ delivered, failed, refused }: Outcome, { request }: LogPipelineSettings) {
+        const now = yield* Clock.currentTimeMillis
+        const at = DateTime.unsafeMake(now)
+        const before = yield* Ref.get(trouble)
+        const later = (items: ReadonlyArray<Sized>) =>
+          Effect.forEach(items, ({ delivery }) =>
+            Effect.map(Random.next, (chance) => ({
+              id: delivery.id,
+              next: DateTime.unsafeMake(now + backoffMillis(delivery.attempts + 1, chance))
+            })))
+        if (delivered.length > 0) {
+          yield* outbox.delivered(delivered.map(({ delivery }) => delivery.id), at)
+          if (before.failures > 0) yield* Effect.zipRight(outbox.hasten(at), channel.noteError(null))
+          yield* Ref.set(trouble, { failures: 0, until: 0 })
+        }
+        for (const [item, message] of refused) {
+          yield* outbox.failed(yield* later([item]), message, request.retry_attempts)
+          yield* channel.noteError({ at, kind: "delivery", message })
+        }
+        if (failed === undefined) return
+        const failures = before.failures + 1
+        const wait = Math.min(Duration.toMillis(pauseMost), backoffMillis(failures, yield* Random.next))
+        yield* Ref.set(trouble, { failures, until: now + wait })
+        yield* outbox.failed(yield* later(failed.items), failed.error.message, request.retry_attempts)
+        yield* channel.noteError({ at, kind: "delivery", message: failed.error.message })
+        if (failures === 1) yield* Effect.logWarning(`log pipeline: ${failed.error.message}`)
       }
-      for (const [item, message] of refused) {
-        yield* outbox.failed(yield* later([item]), message, request.retry_attempts)
-        yield* channel.noteError({ at, kind: "delivery", message })
-      }
-      if (failed === undefined) return
-      const failures = before.failures + 1
-      const wait = Math.min(Duration.toMillis(pauseMost), backoffMillis(failures, yield* Random.next))
-      yield* Ref.set(trouble, { failures, until: now + wait })
-      yield* outbox.failed(yield* later(failed.items), failed.error.message, request.retry_attempts)
-      yield* channel.noteError({ at, kind: "delivery", message: failed.error.message })
-      if (failures === 1) yield* Effect.logWarning(`log pipeline: ${failed.error.message}`)
-    })
+    )
 
     const pass = Effect.gen(function*() {
       const way = yield* ready

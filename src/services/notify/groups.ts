@@ -74,7 +74,12 @@ export const add = (group: Group, event: ServiceEvent, now: number): Group => {
     ? without(group.active, key)
     : group.active
   const pending = [...group.pending, event]
-  return { ...group, active, pending, flushAt: pending.length >= pendingMax ? Math.min(now, group.flushAt) : group.flushAt }
+  return {
+    ...group,
+    active,
+    pending,
+    flushAt: pending.length >= pendingMax ? Math.min(now, group.flushAt) : group.flushAt
+  }
 }
 
 /** One event of a notification. */
@@ -111,7 +116,9 @@ export const flush = (
   const news = fresh.filter((event) => !isMuted(event))
   const told = new Set(news.map(({ id }) => id))
   const active = Object.fromEntries(
-    Object.entries(group.active).map(([key, alert]) => [key, told.has(alert.event.id) ? { ...alert, told: true } : alert])
+    Object.entries(group.active).map((
+      [key, alert]
+    ) => [key, told.has(alert.event.id) ? { ...alert, told: true } : alert])
   )
   const lasting = Object.values(active).filter((alert) => alert.told && !isMuted(alert.event))
   const repeats = news.length === 0 && now - group.notifiedAt >= promMillis(timing.repeat_interval)!

@@ -10,16 +10,18 @@ import { groupKeyOf, labelsOf } from "./groups.ts"
 const examinedMax = 10_000
 
 /** The newest events of a time, at most `examinedMax`. */
-const eventsSince = Effect.fnUntraced(function*(start: DateTime.Utc, end: DateTime.Utc, hidden: ReadonlyArray<EventType>) {
-  const events = yield* ServiceEvents
-  const found: Array<ServiceEvent> = []
-  for (let cursor: string | undefined;;) {
-    const page = yield* Effect.orDie(events.list({ start, end, hidden, limit: 1000, cursor }))
-    found.push(...page.items)
-    if (page.next === null || found.length >= examinedMax) return found
-    cursor = page.next
+const eventsSince = Effect.fnUntraced(
+  function*(start: DateTime.Utc, end: DateTime.Utc, hidden: ReadonlyArray<EventType>) {
+    const events = yield* ServiceEvents
+    const found: Array<ServiceEvent> = []
+    for (let cursor: string | undefined;;) {
+      const page = yield* Effect.orDie(events.list({ start, end, hidden, limit: 1000, cursor }))
+      found.push(...page.items)
+      if (page.next === null || found.length >= examinedMax) return found
+      cursor = page.next
+    }
   }
-})
+)
 
 /** Which of the last day's events a rule would have taken, and a silence muted. */
 export const preview = Effect.fn("Notifications.preview")(function*(

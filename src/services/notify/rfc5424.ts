@@ -4,8 +4,7 @@ import type { PipelineRecord } from "../LogPipelineChannel.ts"
 const facility = 16
 const severityNumbers = { info: 6, warning: 4, critical: 2 } as const
 
-const printable = (text: string, max: number): string =>
-  text.replace(/[^\x21-\x7e]/g, "-").slice(0, max) || "-"
+const printable = (text: string, max: number): string => text.replace(/[^\x21-\x7e]/g, "-").slice(0, max) || "-"
 
 /** A value of structured data (RFC 5424 section 6.3.3). */
 const param = (text: string): string => text.replace(/[\\"\]]/g, "\\$&")
