@@ -58,8 +58,17 @@ const Headers = Schema.Record({ key: Schema.String, value: Schema.String }).pipe
 
 export const ChannelAuth = Schema.Union(
   Schema.Struct({ strategy: Schema.Literal("none") }),
-  Schema.Struct({ strategy: Schema.Literal("basic"), user: printable(200), password: secret(1000) }),
-  Schema.Struct({ strategy: Schema.Literal("bearer"), token: secret(4096) })
+  Schema.Struct({
+    strategy: Schema.Literal("basic"),
+    user: printable(200).pipe(
+      Schema.filter((user) => !user.includes(":") || "Expected no colon, which ends the user in RFC 7617")
+    ),
+    password: secret(1000)
+  }),
+  Schema.Struct({
+    strategy: Schema.Literal("bearer"),
+    token: secret(4096).pipe(Schema.pattern(/^[\x21-\x7e]+$/, { message: () => "Expected visible ASCII characters" }))
+  })
 )
 
 const Tls = Schema.Struct({

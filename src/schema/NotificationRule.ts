@@ -2,7 +2,6 @@ import { Schema } from "effect"
 import { EventFilter, eventFilterFields, EventMatcher } from "./EventFilter.ts"
 import { promMillis } from "./PromDuration.ts"
 import { EventSeverity, EventTypeName, ServiceEvent } from "./ServiceEvent.ts"
-import { StorableTime } from "./StorableTime.ts"
 import { UserId } from "./User.ts"
 
 export const NotificationRuleId = Schema.UUID.pipe(Schema.brand("NotificationRuleId"))
@@ -73,8 +72,8 @@ export type SilenceId = typeof SilenceId.Type
 export const SilenceDraft = Schema.Struct({
   matchers: EventMatcher,
   comment: text(1000, 1),
-  starts_at: Schema.optional(StorableTime),
-  ends_at: StorableTime
+  starts_at: Schema.optional(Schema.DateTimeUtc),
+  ends_at: Schema.DateTimeUtc
 })
 export type SilenceDraft = typeof SilenceDraft.Type
 

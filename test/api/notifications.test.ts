@@ -112,7 +112,7 @@ describe("notifications over HTTP", () => {
       })
       assert.deepStrictEqual(Object.keys(first.json).sort(), ["message", "status"])
       const refused = yield* configure("https://down.example/")
-      assert.include(assertProblem(refused, 400, "invalid-request").detail, "ECONNREFUSED")
+      assert.include(assertProblem(refused, 400, "channel-rejected").detail, "ECONNREFUSED")
       const read = yield* call("GET", channel, { token: viewer })
       assert.strictEqual(read.json.config.uri, "https://one.example/")
       assert.deepInclude(read.json.last_error, { kind: "reload", message: "/uri: down.example: ECONNREFUSED" })
@@ -125,7 +125,7 @@ describe("notifications over HTTP", () => {
       })
       assert.strictEqual(again.status, 200)
       const elsewhere = yield* configure("https://two.example/", { auth: read.json.config.auth })
-      assert.strictEqual(assertProblem(elsewhere, 400, "invalid-request").errors[0].pointer, "/auth/password")
+      assert.strictEqual(assertProblem(elsewhere, 400, "channel-rejected").errors[0].pointer, "/auth/password")
       for (
         const uri of [
           "http://127.0.0.1/",
@@ -135,7 +135,7 @@ describe("notifications over HTTP", () => {
           "http://u:p@one.example/"
         ]
       ) {
-        assert.strictEqual(assertProblem(yield* configure(uri), 400, "invalid-request").errors[0].pointer, "/uri", uri)
+        assert.strictEqual(assertProblem(yield* configure(uri), 400, "channel-rejected").errors[0].pointer, "/uri", uri)
       }
       assertProblem(yield* configure("https://one.example/", { endpoint: 1 }), 400, "invalid-request")
       assert.strictEqual((yield* call("GET", channel, { token: viewer })).json.revision, 2)

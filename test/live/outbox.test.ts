@@ -14,7 +14,7 @@ describe("the outbox", () => {
           { ms: 1000 },
           { manner: "fails", ms: 700 },
           { manner: "lost", ms: 1200 },
-          { manner: "takes", kill: true, ms: 3000 },
+          { manner: "takes", kill: true, ms: 1500 },
           { manner: "cuts", ms: 800 },
           { manner: "takes", reload: true, ms: 1500 },
           { manner: "hangs", ms: 1500 },

@@ -1,5 +1,5 @@
 import { SqlClient } from "@effect/sql"
-import { Config, DateTime, Effect, Layer, Ref } from "effect"
+import { DateTime, Effect, Layer, Ref } from "effect"
 import { ClusterLive, ClusterNodeLive } from "../../src/layers/cluster/Cluster.ts"
 import { NotificationSingletons } from "../../src/layers/cluster/NotificationSingletons.ts"
 import { IdsCrypto } from "../../src/layers/IdsCrypto.ts"
@@ -17,7 +17,8 @@ import { SenderLive } from "../../src/services/notify/Sender.ts"
 import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
 
 /**
- * Something happens every few milliseconds, in three groups: a row of `facts` and its event are one transaction.
+ * Something happens every few milliseconds, in three groups, until it is halted: a row of `facts` and its event are one
+ * transaction.
  */
 const happenings = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -26,20 +27,20 @@ const happenings = Effect.gen(function*() {
   const once = Effect.gen(function*() {
     const group = (yield* Ref.getAndUpdate(turn, (count) => count + 1)) % 3
     yield* sql.withTransaction(Effect.gen(function*() {
-      const [row] = yield* sql<{ readonly id: number }>`INSERT INTO facts (grp) VALUES (${group}) RETURNING id`
+      const [row] = yield* sql<{ readonly id: number }>`
+        INSERT INTO facts (grp) SELECT ${group}::int WHERE NOT EXISTS (SELECT FROM halted) RETURNING id`
+      if (row === undefined) return
       yield* events.publish([{
         type: "notification.test",
         subject: `group/${group}`,
         severity: "info",
         time: yield* DateTime.now,
-        data: { message: String(row!.id) }
+        data: { message: String(row.id) }
       }])
     }))
     yield* Effect.sleep("8 millis")
   })
-  if (!(yield* Config.boolean("NETOPS_QUIET").pipe(Config.withDefault(false)))) {
-    yield* Effect.forkScoped(Effect.forever(once))
-  }
+  yield* Effect.forkScoped(Effect.forever(once))
 })
 
 // The notifications of a node, run as a process of its own to be killed.

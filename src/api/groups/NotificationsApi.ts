@@ -17,7 +17,13 @@ import { body, optionalBody, path, query, requires, traits, unaudited } from "..
 import { wire } from "../Problem.ts"
 import { NotFound } from "../problems.ts"
 import { IdempotencyInFlight, IdempotencyKeyReused, PreconditionFailed } from "../problems/access.ts"
-import { ChannelNotConfigured, ChannelUnreachable, DeliveryDone, SilenceOver } from "../problems/notifications.ts"
+import {
+  ChannelNotConfigured,
+  ChannelRejected,
+  ChannelUnreachable,
+  DeliveryDone,
+  SilenceOver
+} from "../problems/notifications.ts"
 
 /** Answer of specification 2.11. */
 const MessageStatus = Schema.Struct({ message: Schema.String, status: Schema.Literal("success") }).annotations({
@@ -195,6 +201,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
     HttpApiEndpoint.put("updateChannel", channel)
       .setPayload(body(LogPipelineDraft))
       .addSuccess(MessageStatus)
+      .addError(wire(ChannelRejected))
       .addError(wire(PreconditionFailed))
       .annotate(OpenApi.Summary, "Configure the log-pipeline channel")
       .annotate(

@@ -1,4 +1,6 @@
+import { Schema } from "effect"
 import { Problem } from "../Problem.ts"
+import { Violation } from "../problems.ts"
 
 export class DeliveryDone extends Problem<DeliveryDone>()("DeliveryDone", {
   status: 400,
@@ -23,3 +25,14 @@ export class SilenceOver extends Problem<SilenceOver>()("SilenceOver", {
   title: "The silence would never be in force",
   help: "`ends_at` has to be after `starts_at` and in the future."
 }) {}
+
+export class ChannelRejected extends Problem<ChannelRejected>()(
+  "ChannelRejected",
+  {
+    status: 400,
+    title: "The channel can not be applied",
+    help:
+      "`errors` says what is wrong with the configuration, or why its target could not be reached. The channel stays as it was."
+  },
+  { errors: Schema.Array(Violation) }
+) {}

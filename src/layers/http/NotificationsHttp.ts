@@ -3,9 +3,9 @@ import { DateTime, Effect, Option, Schema, Struct } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
 import { SilenceAnswer } from "../../api/groups/NotificationsApi.ts"
-import { InvalidRequest } from "../../api/problems.ts"
 import {
   ChannelNotConfigured,
+  ChannelRejected,
   ChannelUnreachable,
   DeliveryDone,
   SilenceOver
@@ -14,7 +14,7 @@ import { DeliveryId } from "../../schema/Delivery.ts"
 import { NotificationRule, NotificationRuleId, type Silence, SilenceId } from "../../schema/NotificationRule.ts"
 import { serviceEvent } from "../../schema/ServiceEvent.ts"
 import { Ids } from "../../services/Ids.ts"
-import { type ChannelRejected, LogPipeline } from "../../services/LogPipeline.ts"
+import { type ChannelRejected as Rejection, LogPipeline } from "../../services/LogPipeline.ts"
 import { LogPipelineChannel, type SendFailed } from "../../services/LogPipelineChannel.ts"
 import { NotificationRules, Silences } from "../../services/NotificationRules.ts"
 import { preview } from "../../services/notify/preview.ts"
@@ -33,8 +33,8 @@ const deliveryId = idFrom(DeliveryId, "delivery")
 const encodeRule = Schema.encodeSync(NotificationRule)
 const encodeSilence = Schema.encodeSync(SilenceAnswer)
 
-const rejected = ({ violations }: ChannelRejected) =>
-  new InvalidRequest({
+const rejected = ({ violations }: Rejection) =>
+  new ChannelRejected({
     detail: `The channel stays as it is: ${
       violations.map(({ message, pointer }) => `${pointer}: ${message}`).join("; ")
     }`,
@@ -74,7 +74,7 @@ export const NotificationsHttp = group(
       function*(id: string, edit: (rule: NotificationRule) => Partial<NotificationRule>) {
         const before = yield* find(id)
         const { id: by } = yield* CurrentUser
-        const draft = Struct.omit(before, "id", "revision", "created_at", "created_by", "updated_at", "updated_by")
+        const draft = Struct.omit(before, "id", "revision", "created_by", "updated_by", "created_at", "updated_at")
         const rule = yield* rules.update(before.id, {
           draft: { ...draft, ...edit(before) },
           by,
