@@ -11,7 +11,9 @@ import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
 import { AlarmRelaySingleton } from "./layers/cluster/AlarmRelay.ts"
 import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
+import { DiskWatchSingleton } from "./layers/cluster/DiskWatchSingleton.ts"
 import { SchedulerSingleton } from "./layers/cluster/SchedulerSingleton.ts"
+import { TrafficSamplerSingleton } from "./layers/cluster/TrafficSamplerSingleton.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnforcementLoop } from "./layers/EnforcementLoop.ts"
 import { EnginesLive } from "./layers/Engines.ts"
@@ -64,7 +66,6 @@ import { IngestLive } from "./services/Ingest.ts"
 import { IpGuardLive } from "./services/IpGuard.ts"
 import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
-import { TrafficSamplerLive } from "./services/TrafficSampler.ts"
 
 const StoresLive = Layer.mergeAll(
   UsersPg,
@@ -109,7 +110,6 @@ const RulesLive = Layer.mergeAll(
   IngestLive,
   FirewallIngestLive,
   MetricsAnswersLive,
-  TrafficSamplerLive,
   FirstAdminLive,
   AuditSealerLive
 ).pipe(Layer.provideMerge(IpGuardLive))
@@ -125,7 +125,14 @@ const ToolsLive = Layer.mergeAll(
 )
 
 /** What runs by itself, on one of all nodes each. */
-const SingletonsLive = Layer.mergeAll(SchedulerSingleton, AlarmRelaySingleton, EnforcementLoop, BulkWorker)
+const SingletonsLive = Layer.mergeAll(
+  SchedulerSingleton,
+  AlarmRelaySingleton,
+  EnforcementLoop,
+  BulkWorker,
+  TrafficSamplerSingleton,
+  DiskWatchSingleton
+)
 
 /**
  * The whole server. What is provided first is built last and closed first: streams end, then the listener drains what

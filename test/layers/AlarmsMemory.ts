@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import type { Alarm, AlarmId } from "../../src/schema/Alarm.ts"
 import { acknowledge, type AlarmChange, observe, recentSince, resolve } from "../../src/services/AlarmRules.ts"
 import { AlarmMissing, type AlarmQuery, AlarmResolved, Alarms } from "../../src/services/Alarms.ts"
+import { conditionAlarm } from "../../src/services/ConditionAlarm.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
 
 const asks = ({ client, end, rule_id, severity, start, status }: AlarmQuery) => (alarm: Alarm) =>
@@ -42,6 +43,15 @@ export const AlarmsMemory = Layer.effect(
           )
           write(observe(known, observation, randomUUID))
         }),
+      note: (condition) =>
+        Effect.sync(() => {
+          const open = [...alarms.values()].find(({ client, kind, status }) =>
+            kind === condition.kind && client === condition.subject && status !== "resolved"
+          )
+          const change = conditionAlarm(open, condition, randomUUID)
+          write(change)
+          return change.transitions[0]
+        }),
       acknowledge: (id, move) =>
         Effect.flatMap(find(id), (alarm): Effect.Effect<Alarm, AlarmResolved> =>
           alarm.status === "resolved"
@@ -52,7 +62,7 @@ export const AlarmsMemory = Layer.effect(
       resolveOrphans: (at) =>
         Effect.sync(() => {
           for (const alarm of [...alarms.values()]) {
-            if (alarm.status === "resolved" || rules.has(alarm.rule_id)) continue
+            if (alarm.status === "resolved" || alarm.rule_id === null || rules.has(alarm.rule_id)) continue
             write(resolve(alarm, { by: null, at, requestId: "", comment: "the rule was deleted" }, randomUUID))
           }
         }),

@@ -58,7 +58,7 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
       .annotate(OpenApi.Summary, "Resolve an alarm")
       .annotate(
         OpenApi.Description,
-        "An alarm resolves by itself when a run no longer detects its client. Resolved by hand it stays so while the client is detected on and on, for the cooldown of the rule."
+        "An alarm resolves by itself when a run no longer detects its client, or when there is room on the disk again. Resolved by hand it stays so while the client is detected on and on, for the cooldown of the rule."
       )
       .annotateContext(optionalBody)
       .annotateContext(traits("atomic"))
@@ -66,6 +66,10 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
   )
   .middleware(Authentication)
   .annotateContext(
-    OpenApi.annotations({ title: "Alarms", description: "One for each rule and client that it detects." })
+    OpenApi.annotations({
+      title: "Alarms",
+      description:
+        "One for each rule and client that it detects, and one for the disk of the event store when it fills."
+    })
   )
 {}

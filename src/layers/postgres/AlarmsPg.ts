@@ -4,6 +4,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { Alarm, AlarmId, AlarmTransition } from "../../schema/Alarm.ts"
 import { acknowledge, type AlarmChange, observe, recentSince, resolve } from "../../services/AlarmRules.ts"
 import { AlarmMissing, type AlarmQuery, AlarmResolved, Alarms } from "../../services/Alarms.ts"
+import { conditionAlarm } from "../../services/ConditionAlarm.ts"
 import { newestPage } from "./newestPage.ts"
 import { Timestamp } from "./sql.ts"
 
@@ -127,6 +128,17 @@ export const AlarmsPg = Layer.effect(
         )
         yield* write(observe(alarms, observation, uuid))
       }, (effect) => Effect.orDie(sql.withTransaction(effect))),
+      note: Effect.fn("Alarms.note")(function*(condition) {
+        const { kind, subject } = condition
+        yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`alarms ${kind} ${subject}`}, 0))`
+        const [open] = yield* select(
+          sql`SELECT * FROM automation_alarms
+            WHERE kind = ${kind} AND client = ${subject} AND status <> 'resolved' FOR UPDATE`
+        )
+        const change = conditionAlarm(open, condition, uuid)
+        yield* write(change)
+        return change.transitions[0]
+      }, (effect) => Effect.orDie(sql.withTransaction(effect))),
       acknowledge: (id, move) =>
         inTransaction(Effect.gen(function*() {
           const alarm = yield* locked(id)
@@ -146,7 +158,8 @@ export const AlarmsPg = Layer.effect(
       resolveOrphans: (at) =>
         Effect.gen(function*() {
           const alarms = yield* select(
-            sql`SELECT * FROM automation_alarms AS alarm WHERE status <> 'resolved'
+            sql`SELECT * FROM automation_alarms AS alarm
+              WHERE status <> 'resolved' AND rule_id IS NOT NULL
               AND NOT EXISTS (SELECT FROM automation_rules WHERE id = alarm.rule_id) LIMIT 1000 FOR UPDATE`
           )
           for (const alarm of alarms) {
