@@ -11,6 +11,7 @@ type Case = (service: Service, events: number) => Promise<Result | ReadonlyArray
 const cases: Readonly<Record<string, Case>> = { ingest, preview, metrics }
 
 const { positionals, values } = parseArgs({
+  strict: false,
   allowPositionals: true,
   options: { events: { type: "string", default: "1000000" } }
 })

@@ -42,7 +42,12 @@ export const metrics = async (
   { clickHouseUrl, token, url }: Service,
   events: number
 ): Promise<ReadonlyArray<Result>> => {
-  const clickhouse = createClient({ url: clickHouseUrl, database: "netops", request_timeout: 3_600_000 })
+  const clickhouse = createClient({
+    url: clickHouseUrl,
+    database: "netops",
+    request_timeout: 3_600_000,
+    log: { level: 127 }
+  })
   const clients = Math.max(1000, Math.round(events / 100))
   const now = Date.now()
   const begin = Math.floor(now / day) * day - (days - 1) * day

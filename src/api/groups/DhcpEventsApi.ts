@@ -2,22 +2,13 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/p
 import { Schema } from "effect"
 import { DhcpEventFields } from "../../schema/DhcpEvent.ts"
 import { DhcpEventFilter } from "../../schema/FilterFields.ts"
+import { IngestVerdict } from "../../schema/IngestVerdict.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Instant } from "../../schema/Time.ts"
 import { Authentication } from "../Auth.ts"
 import { query, requires, streamBody } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { IngestInterrupted } from "../problems.ts"
-
-/** Verdict on a stream of events: every line is either accepted, and then stored, or rejected by name. */
-export const IngestResult = Schema.Struct({
-  accepted: Schema.NonNegativeInt,
-  rejected: Schema.NonNegativeInt,
-  errors: Schema.Array(Schema.Struct({
-    line: Schema.Int.annotations({ description: "number of the line, from 1" }),
-    message: Schema.String
-  })).annotations({ description: "the first 100 rejected lines" })
-}).annotations({ identifier: "IngestResult" })
 
 /** An event as listed: with the id under which it is stored. */
 export const StoredDhcpEvent = Schema.Struct({
@@ -34,7 +25,7 @@ export class DhcpEventsApi extends HttpApiGroup.make("dhcpEvents")
           "idempotency-key": Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255)))
         }).annotations({ title: "headers" })
       )
-      .addSuccess(IngestResult)
+      .addSuccess(IngestVerdict)
       .addError(wire(IngestInterrupted))
       .annotate(OpenApi.Summary, "Ingest DHCP events")
       .annotate(
