@@ -1,5 +1,5 @@
 import { Context, Data, type DateTime, type Effect } from "effect"
-import type { Alarm, AlarmId, AlarmStatus, AlarmTransition } from "../schema/Alarm.ts"
+import type { Alarm, AlarmId, AlarmKind, AlarmStatus, AlarmTransition } from "../schema/Alarm.ts"
 import type { RuleId } from "../schema/AutomationRule.ts"
 import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { UserId } from "../schema/User.ts"
@@ -12,6 +12,7 @@ export class AlarmMissing extends Data.TaggedError("Alarms/AlarmMissing")<{ read
 export class AlarmResolved extends Data.TaggedError("Alarms/AlarmResolved")<{ readonly id: string }> {}
 
 export interface AlarmQuery extends PageRequest {
+  readonly kind?: AlarmKind | undefined
   readonly status?: AlarmStatus | undefined
   readonly rule_id?: RuleId | undefined
   readonly client?: string | undefined

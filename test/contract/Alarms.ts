@@ -228,7 +228,8 @@ export const alarmsContract = (name: string, layer: Layer.Layer<Alarms | Automat
           assert.strictEqual(yield* note("fine", 6), "acknowledged resolved")
           assert.strictEqual(yield* note("fine", 7), "")
           assert.strictEqual(yield* note("amiss", 8), " firing")
-          const { items } = yield* alarms.list({ limit: 10, client: subject })
+          const { items } = yield* alarms.list({ limit: 10, client: subject, kind: "disk" })
+          assert.deepStrictEqual((yield* alarms.list({ limit: 10, client: subject, kind: "detection" })).items, [])
           assert.deepStrictEqual(items.map(({ count, present, status }) => [status, present, count]), [
             ["firing", true, 1],
             ["resolved", false, 3]

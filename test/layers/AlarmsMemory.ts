@@ -6,7 +6,8 @@ import { AlarmMissing, type AlarmQuery, AlarmResolved, Alarms } from "../../src/
 import { conditionAlarm } from "../../src/services/ConditionAlarm.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
 
-const asks = ({ client, end, rule_id, severity, start, status }: AlarmQuery) => (alarm: Alarm) =>
+const asks = ({ client, end, kind, rule_id, severity, start, status }: AlarmQuery) => (alarm: Alarm) =>
+  (kind === undefined || alarm.kind === kind) &&
   (status === undefined || alarm.status === status) && (rule_id === undefined || alarm.rule_id === rule_id) &&
   (client === undefined || alarm.client === client) && (severity === undefined || alarm.severity === severity) &&
   (start === undefined || alarm.resolved_at === null || DateTime.greaterThanOrEqualTo(alarm.resolved_at, start)) &&

@@ -1,6 +1,6 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { Alarm, AlarmComment, AlarmStatus, Severity } from "../../schema/Alarm.ts"
+import { Alarm, AlarmComment, AlarmKind, AlarmStatus, Severity } from "../../schema/Alarm.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Instant } from "../../schema/Time.ts"
 import { Authentication } from "../Auth.ts"
@@ -17,6 +17,7 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
     HttpApiEndpoint.get("list", alarms)
       .setUrlParams(query({
         ...PageQuery,
+        kind: Schema.optional(AlarmKind),
         status: Schema.optional(AlarmStatus),
         rule_id: Schema.optional(Schema.UUID),
         client: Schema.optional(Schema.String.pipe(Schema.maxLength(260))),

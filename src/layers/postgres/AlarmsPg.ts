@@ -74,9 +74,10 @@ export const AlarmsPg = Layer.effect(
     const known = (rule: string, since: DateTime.Utc) =>
       sql`rule_id = ${rule} AND (status <> 'resolved' OR resolved_at > ${iso(since)}::timestamptz)`
 
-    const where = ({ client, end, rule_id, severity, start, status }: AlarmQuery) =>
+    const where = ({ client, end, kind, rule_id, severity, start, status }: AlarmQuery) =>
       sql.and([
         sql`true`,
+        ...(kind === undefined ? [] : [sql`kind = ${kind}`]),
         ...(status === undefined ? [] : [sql`status = ${status}`]),
         ...(rule_id === undefined ? [] : [sql`rule_id = ${rule_id}`]),
         ...(client === undefined ? [] : [sql`client = ${client}`]),
