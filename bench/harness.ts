@@ -32,7 +32,8 @@ const seconds = async (side: Side): Promise<number> => {
   return (performance.now() - start) / 1000
 }
 
-const median = (values: ReadonlyArray<number>): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
+/** The middle one of the values. */
+export const median = (values: ReadonlyArray<number>): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
 
 /** Runs both sides in turns and compares the medians; the ratio is ours to the peer's, of rates or of times. */
 export const compare = async (comparison: Comparison, rounds = 5): Promise<Result> => {

@@ -1,29 +1,44 @@
 import { Effect } from "effect"
+import { parseArgs } from "node:util"
 import { firewall } from "./firewall.ts"
 import { report, type Result } from "./harness.ts"
 import { ingest } from "./ingest.ts"
+import { metrics } from "./metrics.ts"
 import { preview } from "./preview.ts"
 import { benchRules } from "./rules.ts"
 import { type Service, startService } from "./service.ts"
 import { streamDelay, streams } from "./streams.ts"
 
-const cases: Readonly<Record<string, (service: Service) => Promise<Result | ReadonlyArray<Result>>>> = {
+type Case = (service: Service, events: number) => Promise<Result | ReadonlyArray<Result>>
+
+const cases: Readonly<Record<string, Case>> = {
   ingest,
   preview,
+  metrics,
   rules: benchRules,
   streams,
   streamDelay,
   firewall
 }
 
-/** All cases, or those named on the command line, each beside its peer in this one run. */
+const { positionals, values } = parseArgs({
+  strict: false,
+  allowPositionals: true,
+  options: { events: { type: "string", default: "1000000" } }
+})
+
+/**
+ * All cases, or those named on the command line, each beside its peer in this one run. `--events N` is how many events
+ * the metrics are measured over; 100 million need some 3 GB below the system's directory for temporary files.
+ */
 const main = Effect.scoped(
   Effect.gen(function*() {
-    const named = process.argv.slice(2).filter((name) => name in cases)
+    const named = positionals.filter((name) => name in cases)
     const service = yield* startService
     const results: Array<Result> = []
     for (const name of named.length > 0 ? named : Object.keys(cases)) {
-      results.push(...[yield* Effect.promise(() => cases[name]!(service))].flat())
+      const measured = yield* Effect.promise(() => cases[name]!(service, Number(values.events)))
+      results.push(...[measured].flat())
     }
     yield* Effect.promise(() => report(results))
   })

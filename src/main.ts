@@ -11,9 +11,10 @@ import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
 import { AlarmRelaySingleton } from "./layers/cluster/AlarmRelay.ts"
 import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
-import { DiskWatch } from "./layers/cluster/DiskWatch.ts"
+import { DiskWatchSingleton } from "./layers/cluster/DiskWatchSingleton.ts"
 import { NotificationSingletons } from "./layers/cluster/NotificationSingletons.ts"
 import { SchedulerSingleton } from "./layers/cluster/SchedulerSingleton.ts"
+import { TrafficSamplerSingleton } from "./layers/cluster/TrafficSamplerSingleton.ts"
 import { DataDirLive } from "./layers/DataDir.ts"
 import { EnforcementLoop } from "./layers/EnforcementLoop.ts"
 import { EnginesLive } from "./layers/Engines.ts"
@@ -80,7 +81,6 @@ import { MetricsAnswersLive } from "./services/MetricsAnswers.ts"
 import { DispatcherLive } from "./services/notify/Dispatcher.ts"
 import { SenderLive } from "./services/notify/Sender.ts"
 import { RuleRunnerLive } from "./services/RuleRunner.ts"
-import { TrafficSamplerLive } from "./services/TrafficSampler.ts"
 
 const StoresLive = Layer.mergeAll(
   UsersPg,
@@ -133,7 +133,6 @@ const RulesLive = Layer.mergeAll(
   IngestLive,
   FirewallIngestLive,
   MetricsAnswersLive,
-  TrafficSamplerLive,
   Layer.provideMerge(Layer.merge(DispatcherLive, SenderLive), LogPipelineLive),
   FirstAdminLive,
   AuditSealerLive
@@ -157,7 +156,8 @@ const SingletonsLive = Layer.mergeAll(
   EnforcementLoop,
   BulkWorker,
   NotificationSingletons,
-  DiskWatch
+  TrafficSamplerSingleton,
+  DiskWatchSingleton
 )
 
 /**

@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { ClickHouseLive } from "./clickhouse/ClickHouse.ts"
+import { ClickHouseLive } from "./clickhouse/ClickHouseLive.ts"
 import { migrateClickHouse } from "./clickhouse/migrate.ts"
 import { migratePostgres, withMigrationLock } from "./postgres/migrate.ts"
 import { PostgresLive } from "./postgres/Postgres.ts"

@@ -11,13 +11,23 @@ export type AlarmStatus = typeof AlarmStatus.Type
 
 export const Severity = Schema.Literal("info", "warning", "critical")
 
-/** That a rule detects a client, from the first run that did until one that no longer does. */
+/** `detection`: a rule detects a client; `disk`: the disk of the event store is about to be full. */
+export const AlarmKind = Schema.Literal("detection", "disk")
+export type AlarmKind = typeof AlarmKind.Type
+
+/**
+ * That a rule detects a client, from the first run that did until one that no longer does; or that something is amiss
+ * with the service itself.
+ */
 export const Alarm = Schema.Struct({
   id: AlarmId,
-  rule_id: RuleId,
+  kind: AlarmKind,
+  rule_id: Schema.NullOr(RuleId).annotations({ description: "null where no rule is behind it" }),
   rule_name: Schema.String,
-  client: Schema.String.annotations({ description: "MAC of the client, or its DUID where it has none" }),
-  protocol: Protocol,
+  client: Schema.String.annotations({
+    description: "MAC of the client, or its DUID where it has none; of a disk the store that it belongs to"
+  }),
+  protocol: Schema.NullOr(Protocol),
   severity: Severity,
   status: AlarmStatus,
   present: Schema.Boolean.annotations({ description: "whether the latest run of the rule still detected the client" }),
@@ -42,7 +52,7 @@ export const AlarmTransition = Schema.Struct({
   id: Schema.UUID,
   at: Schema.DateTimeUtc,
   alarm_id: AlarmId,
-  rule_id: RuleId,
+  rule_id: Schema.NullOr(RuleId),
   client: Schema.String,
   severity: Severity,
   from_status: Schema.Literal("", ...AlarmStatus.literals),

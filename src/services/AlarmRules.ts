@@ -18,13 +18,13 @@ export interface AlarmChange {
   readonly transitions: ReadonlyArray<AlarmTransition>
 }
 
-interface Mover {
+export interface Mover {
   readonly by: UserId | null
   readonly at: DateTime.Utc
   readonly requestId: string
 }
 
-const transition = (
+export const transition = (
   alarm: Alarm,
   from: AlarmStatus | "",
   { at, by, requestId }: Mover,
@@ -52,6 +52,7 @@ const seen = (detection: DetectedMac, at: DateTime.Utc) => ({
 
 const opened = ({ at, rule }: Observation, detection: DetectedMac, uuid: () => string): Alarm => ({
   id: AlarmId.make(uuid()),
+  kind: "detection",
   rule_id: rule.id,
   rule_name: rule.name,
   client: clientOfDetection(detection),

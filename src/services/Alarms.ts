@@ -1,9 +1,10 @@
 import { Context, Data, type DateTime, type Effect } from "effect"
-import type { Alarm, AlarmId, AlarmStatus, AlarmTransition } from "../schema/Alarm.ts"
+import type { Alarm, AlarmId, AlarmKind, AlarmStatus, AlarmTransition } from "../schema/Alarm.ts"
 import type { RuleId } from "../schema/AutomationRule.ts"
 import type { InvalidCursor, Page, PageRequest } from "../schema/Page.ts"
 import type { UserId } from "../schema/User.ts"
 import type { Observation } from "./AlarmRules.ts"
+import type { Condition } from "./ConditionAlarm.ts"
 
 export class AlarmMissing extends Data.TaggedError("Alarms/AlarmMissing")<{ readonly id: string }> {}
 
@@ -11,6 +12,7 @@ export class AlarmMissing extends Data.TaggedError("Alarms/AlarmMissing")<{ read
 export class AlarmResolved extends Data.TaggedError("Alarms/AlarmResolved")<{ readonly id: string }> {}
 
 export interface AlarmQuery extends PageRequest {
+  readonly kind?: AlarmKind | undefined
   readonly status?: AlarmStatus | undefined
   readonly rule_id?: RuleId | undefined
   readonly client?: string | undefined
@@ -38,10 +40,12 @@ export class Alarms extends Context.Tag("services/Alarms")<
     readonly list: (query: AlarmQuery) => Effect.Effect<Page<Alarm>, InvalidCursor>
     /** Opens, refreshes, reopens and resolves the alarms of the rule by what a run saw; nothing where the rule is gone. */
     readonly observe: (observation: Observation) => Effect.Effect<void>
+    /** Opens, refreshes or resolves the one alarm of a condition of the service; gives what changed, if anything did. */
+    readonly note: (condition: Condition) => Effect.Effect<AlarmTransition | undefined>
     readonly acknowledge: (id: AlarmId, move: AlarmMove) => Effect.Effect<Alarm, AlarmMissing | AlarmResolved>
     /** Of an alarm that is over already, the answer is the alarm as it is. */
     readonly resolve: (id: AlarmId, move: AlarmMove) => Effect.Effect<Alarm, AlarmMissing>
-    /** Resolves the open alarms whose rules are gone. */
+    /** Resolves the open alarms of rules that are gone. */
     readonly resolveOrphans: (at: DateTime.Utc) => Effect.Effect<void>
     /**
      * Hands on the oldest untold transitions, at most 1000, and forgets them once that succeeded; gives their number.

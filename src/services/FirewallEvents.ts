@@ -1,8 +1,9 @@
 import { Context, Effect, Layer, type Stream } from "effect"
 import type { FirewallEvent } from "../schema/FirewallEvent.ts"
+import type { IngestVerdict } from "../schema/IngestVerdict.ts"
 import { BatchNumbers, type EventBatch, type EventStoreFailed, storeRetries } from "./DhcpEvents.ts"
 import { decodeFirewallEventLine } from "./FirewallEventLine.ts"
-import { type IngestStopped, type IngestVerdict, makeIngest } from "./Ingest.ts"
+import { type IngestStopped, makeIngest } from "./Ingest.ts"
 
 /** What firewalls logged. */
 export class FirewallEvents extends Context.Tag("services/FirewallEvents")<

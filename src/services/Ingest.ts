@@ -1,21 +1,15 @@
 import { Clock, Context, Data, Duration, Effect, type Either, Fiber, Layer, Stream } from "effect"
+import type { IngestVerdict } from "../schema/IngestVerdict.ts"
 import { BatchStore, BatchStoreLive } from "./BatchStore.ts"
 import { decodeEventLine } from "./DhcpEventLine.ts"
 import { DhcpEvents, type EventStoreFailed } from "./DhcpEvents.ts"
 import { eventWindow } from "./EventWindow.ts"
 import { Ids } from "./Ids.ts"
-import { IngestBatches, type LineBatch, type RefusedLine } from "./IngestBatches.ts"
+import { IngestBatches, type LineBatch } from "./IngestBatches.ts"
 import { makeLineSplitter } from "./NdjsonLines.ts"
 
 /** How many refused lines a verdict names. */
 export const errorsMax = 100
-
-/** What became of the lines of a stream. */
-export interface IngestVerdict {
-  readonly accepted: number
-  readonly rejected: number
-  readonly errors: ReadonlyArray<RefusedLine>
-}
 
 /** The store failed: the verdict is on the lines before `resumeLine`, those from it on are not dealt with. */
 export class IngestStopped extends Data.TaggedError("Ingest/IngestStopped")<{

@@ -1,5 +1,4 @@
-import { Clock, Config, Context, Duration, Effect, Layer, Ref, Schedule } from "effect"
-import { hostname } from "node:os"
+import { Clock, Context, Duration, Effect, Ref, Schedule } from "effect"
 import { Nft, type NftRejected, type NftUnavailable } from "./Nft.ts"
 import {
   enforcementTable,
@@ -69,24 +68,11 @@ export const makeSampler = (node: string, uplink: string | undefined) =>
     })
   })
 
-/**
- * Reads the traffic counters of the packet filter every 10 seconds, in the background. `NETOPS_UPLINK_INTERFACE` names
- * the interface to the outside of a host that forwards.
- */
-export const TrafficSamplerLive = Layer.scopedDiscard(
-  Effect.gen(function*() {
-    const uplink = yield* Config.nonEmptyString("NETOPS_UPLINK_INTERFACE").pipe(
-      Config.validate({
-        message: "NETOPS_UPLINK_INTERFACE must be the name of an interface",
-        validation: (name) => /^[A-Za-z0-9][A-Za-z0-9._@-]{0,14}$/.test(name)
-      }),
-      Config.withDefault(undefined)
-    )
-    const sample = yield* makeSampler(hostname(), uplink)
-    yield* sample.pipe(
+/** Reads the traffic counters of the packet filter every 10 seconds, and doesn't end. */
+export const sampleTraffic = (node: string, uplink: string | undefined) =>
+  Effect.flatMap(makeSampler(node, uplink), (sample) =>
+    sample.pipe(
       Effect.catchAllCause((cause) => Effect.logDebug("traffic sample skipped", cause)),
-      Effect.repeat(Schedule.fixed(samplingInterval)),
-      Effect.forkScoped
-    )
-  })
-)
+      Effect.repeat({ schedule: Schedule.fixed(samplingInterval), while: () => true }),
+      Effect.asVoid
+    ))

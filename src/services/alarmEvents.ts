@@ -8,12 +8,15 @@ const typeOf = ({ from_status, to_status }: AlarmTransition) => {
   return from_status === "" ? "alarm.opened" : "alarm.reopened"
 }
 
-/** What the service tells of a change of alarms: an event for each change of a status. */
+/**
+ * What the service tells of a change of alarms on clients: an event for each change of a status. Conditions of the
+ * service itself have events of their own.
+ */
 export const alarmEvents = ({ alarms, transitions }: AlarmChange): ReadonlyArray<EventDraft> => {
   const byId = new Map(alarms.map((alarm) => [alarm.id, alarm]))
   return transitions.flatMap((transition) => {
     const alarm = byId.get(transition.alarm_id)
-    if (alarm === undefined) return []
+    if (alarm === undefined || alarm.rule_id === null || alarm.protocol === null) return []
     return [{
       type: typeOf(transition),
       subject: `alarm/${alarm.id}`,

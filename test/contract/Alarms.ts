@@ -45,7 +45,7 @@ type Command = typeof command extends fc.Arbitrary<infer C> ? C : never
 const shown = (salt: string, alarm: Alarm) => {
   const { acknowledged_by, id: _, resolved_by, ...rest } = encodeAlarm(alarm)
   const by = [acknowledged_by !== null, resolved_by !== null]
-  return JSON.stringify({ ...rest, rule_id: rest.rule_id.replace(salt, ""), by })
+  return JSON.stringify({ ...rest, rule_id: rest.rule_id?.replace(salt, ""), by })
 }
 const told = ({ at, by, client, from_status, request_id, severity, to_status }: AlarmTransition) =>
   [DateTime.formatIso(at), client, from_status, to_status, by !== "", request_id, severity].join(" ")
@@ -200,6 +200,41 @@ export const alarmsContract = (name: string, layer: Layer.Layer<Alarms | Automat
           assert.deepStrictEqual(yield* ask({ start: after(11) }), [1, 2])
           assert.deepStrictEqual(yield* ask({ start: after(10) }), [0, 1, 2])
           assert.deepStrictEqual(yield* ask({ end: after(9) }), [0, 1])
+        }))
+
+      it.effect("a condition of the service has one alarm at a time, which no missing rule resolves", () =>
+        Effect.gen(function*() {
+          const [alarms, subject, by] = [yield* Alarms, yield* newSalt, yield* newUser]
+          const note = (state: "amiss" | "between" | "fine", minute: number) =>
+            Effect.map(
+              alarms.note({
+                kind: "disk",
+                subject,
+                name: "disk",
+                severity: "warning",
+                state,
+                comment: "full",
+                at: after(minute)
+              }),
+              (change) => change === undefined ? "" : `${change.from_status} ${change.to_status}`
+            )
+          assert.strictEqual(yield* note("between", 0), "")
+          assert.strictEqual(yield* note("amiss", 1), " firing")
+          assert.strictEqual(yield* note("between", 2), "")
+          yield* alarms.resolveOrphans(after(3))
+          const { items: [open] } = yield* alarms.list({ limit: 10, client: subject })
+          yield* alarms.acknowledge(open!.id, { by, at: after(4), requestId: "r", comment: undefined })
+          assert.strictEqual(yield* note("amiss", 5), "")
+          assert.strictEqual(yield* note("fine", 6), "acknowledged resolved")
+          assert.strictEqual(yield* note("fine", 7), "")
+          assert.strictEqual(yield* note("amiss", 8), " firing")
+          const { items } = yield* alarms.list({ limit: 10, client: subject, kind: "disk" })
+          assert.deepStrictEqual((yield* alarms.list({ limit: 10, client: subject, kind: "detection" })).items, [])
+          assert.deepStrictEqual(items.map(({ count, present, status }) => [status, present, count]), [
+            ["firing", true, 1],
+            ["resolved", false, 3]
+          ])
+          yield* alarms.resolve(items[0]!.id, { by, at: after(9), requestId: "r", comment: undefined })
         }))
     })
   })

@@ -4,11 +4,13 @@ import type { Alarm, AlarmId } from "../../src/schema/Alarm.ts"
 import { alarmEvents } from "../../src/services/alarmEvents.ts"
 import { acknowledge, type AlarmChange, observe, recentSince, resolve } from "../../src/services/AlarmRules.ts"
 import { AlarmMissing, type AlarmQuery, AlarmResolved, Alarms } from "../../src/services/Alarms.ts"
+import { conditionAlarm } from "../../src/services/ConditionAlarm.ts"
 import { ServiceEvents } from "../../src/services/ServiceEvents.ts"
 import { AutomationState, AutomationStateMemory, newestOf } from "./AutomationState.ts"
 import { ServiceEventsMemory } from "./ServiceEventsMemory.ts"
 
-const asks = ({ client, end, rule_id, severity, start, status }: AlarmQuery) => (alarm: Alarm) =>
+const asks = ({ client, end, kind, rule_id, severity, start, status }: AlarmQuery) => (alarm: Alarm) =>
+  (kind === undefined || alarm.kind === kind) &&
   (status === undefined || alarm.status === status) && (rule_id === undefined || alarm.rule_id === rule_id) &&
   (client === undefined || alarm.client === client) && (severity === undefined || alarm.severity === severity) &&
   (start === undefined || alarm.resolved_at === null || DateTime.greaterThanOrEqualTo(alarm.resolved_at, start)) &&
@@ -45,6 +47,15 @@ export const AlarmsMemory = Layer.effect(
           )
           return Effect.asVoid(write(observe(known, observation, randomUUID)))
         }),
+      note: (condition) =>
+        Effect.gen(function*() {
+          const open = [...alarms.values()].find(({ client, kind, status }) =>
+            kind === condition.kind && client === condition.subject && status !== "resolved"
+          )
+          const change = conditionAlarm(open, condition, randomUUID)
+          yield* write(change)
+          return change.transitions[0]
+        }),
       acknowledge: (id, move) =>
         Effect.flatMap(find(id), (alarm): Effect.Effect<Alarm, AlarmResolved> =>
           alarm.status === "resolved"
@@ -58,7 +69,7 @@ export const AlarmsMemory = Layer.effect(
       resolveOrphans: (at) =>
         Effect.gen(function*() {
           for (const alarm of [...alarms.values()]) {
-            if (alarm.status === "resolved" || rules.has(alarm.rule_id)) continue
+            if (alarm.status === "resolved" || alarm.rule_id === null || rules.has(alarm.rule_id)) continue
             yield* write(resolve(alarm, { by: null, at, requestId: "", comment: "the rule was deleted" }, randomUUID))
           }
         }),

@@ -51,12 +51,17 @@ export const MetricsMemory = Layer.effect(
   })
 )
 
+const placeOf = ({ at_ms, node, target }: TrafficSample) => `${node} ${target} ${at_ms}`
+
 export const TrafficSamplesMemory = Layer.effect(
   TrafficSamples,
-  Effect.map(
-    ObservedMemory,
-    ({ samples }) => TrafficSamples.of({ append: (sample) => Effect.sync(() => void samples.push(sample)) })
-  )
+  Effect.map(ObservedMemory, ({ samples }) =>
+    TrafficSamples.of({
+      append: (sample) =>
+        Effect.sync(() => {
+          if (!samples.some((other) => placeOf(other) === placeOf(sample))) samples.push(sample)
+        })
+    }))
 )
 
 export const FirewallEventsMemory = Layer.effect(

@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Layer, Option, Redacted, TestClock } from "effect"
-import { ClickHouse, clickHouseClient } from "../../src/layers/clickhouse/ClickHouse.ts"
+import { ClickHouse } from "../../src/layers/clickhouse/ClickHouse.ts"
+import { clickHouseClient } from "../../src/layers/clickhouse/ClickHouseClient.ts"
 import { ClickHouseError } from "../../src/layers/clickhouse/ClickHouseError.ts"
 import { DhcpEventsClickHouse } from "../../src/layers/clickhouse/DhcpEventsClickHouse.ts"
 import { DhcpEvents, EventStoreFailed } from "../../src/services/DhcpEvents.ts"

@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Chunk, Effect, Exit, Redacted, Stream } from "effect"
 import { inject } from "vitest"
-import { ClickHouse, clickHouseClient } from "../../src/layers/clickhouse/ClickHouse.ts"
+import { ClickHouse } from "../../src/layers/clickhouse/ClickHouse.ts"
+import { clickHouseClient } from "../../src/layers/clickhouse/ClickHouseClient.ts"
 import { ClickHouseTest } from "../support/engines.ts"
 
 const hostile = ["'", "\\", "\\'", "' OR 1=1 --", "\t\n\r\0", "\\N", "`", "{a:String}", "é☃𝒳", "]", "\\\\'"]

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { clickHouseClient } from "../../src/layers/clickhouse/ClickHouse.ts"
+import { clickHouseClient } from "../../src/layers/clickhouse/ClickHouseClient.ts"
 
 /** A server that takes a query and never answers; it tells what was asked, and when the connection is gone. */
 const silent = Effect.gen(function*() {

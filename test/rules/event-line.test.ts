@@ -233,6 +233,9 @@ describe("the time window", () => {
     assert.strictEqual(outsideWindow(at(now_ms - 30 * day_ms), window), undefined)
     assert.match(outsideWindow(at(now_ms - 30 * day_ms - 1), window)!, /netops ingest --shift-to-now/)
     assert.strictEqual(outsideWindow(at(0), eventWindow(now_ms)), undefined)
+    const late = Date.parse("2102-12-31T23:59:59.999Z")
+    assert.strictEqual(outsideWindow(at(late), eventWindow(late)), undefined)
+    assert.match(outsideWindow(at(late + 1), eventWindow(late))!, /2102/)
   })
 })
 

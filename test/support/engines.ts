@@ -2,7 +2,8 @@ import { SqlClient } from "@effect/sql"
 import { Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
-import { ClickHouse, clickHouseClient } from "../../src/layers/clickhouse/ClickHouse.ts"
+import { ClickHouse } from "../../src/layers/clickhouse/ClickHouse.ts"
+import { clickHouseClient } from "../../src/layers/clickhouse/ClickHouseClient.ts"
 import { migrateClickHouse } from "../../src/layers/clickhouse/migrate.ts"
 import { migratePostgres, withMigrationLock } from "../../src/layers/postgres/migrate.ts"
 import { postgresClient } from "../../src/layers/postgres/Postgres.ts"
@@ -37,7 +38,9 @@ export const PostgresTest = Layer.unwrapScoped(
 export const ClickHouseTest = Layer.scoped(
   ClickHouse,
   Effect.gen(function*() {
-    const client = yield* clickHouseClient(Redacted.make(inject("clickhouseUrl")), freshName())
+    const client = yield* clickHouseClient(Redacted.make(inject("clickhouseUrl")), freshName(), {
+      readUrl: Redacted.make(inject("clickhouseReadUrl"))
+    })
     yield* Effect.provideService(migrateClickHouse, ClickHouse, client)
     yield* Effect.addFinalizer(() =>
       Effect.orDie(client.command({ query: "DROP DATABASE {name:Identifier}", params: { name: client.database } }))

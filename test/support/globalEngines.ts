@@ -12,6 +12,8 @@ declare module "vitest" {
     readonly postgresUrl: string
     /** Opens the embedded ClickHouse, login included. */
     readonly clickhouseUrl: string
+    /** Opens it for a login that can only read. */
+    readonly clickhouseReadUrl: string
   }
 }
 
@@ -32,6 +34,7 @@ export default async function globalEngines(project: TestProject) {
   )
   project.provide("postgresUrl", Redacted.value(postgres.url("postgres")))
   project.provide("clickhouseUrl", Redacted.value(clickhouse.url))
+  project.provide("clickhouseReadUrl", Redacted.value(clickhouse.readUrl))
   return async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await rm(directory, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { Alarm, AlarmComment, AlarmStatus, Severity } from "../../schema/Alarm.ts"
+import { Alarm, AlarmComment, AlarmKind, AlarmStatus, Severity } from "../../schema/Alarm.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { Instant } from "../../schema/Time.ts"
 import { Authentication } from "../Auth.ts"
@@ -18,6 +18,7 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
     HttpApiEndpoint.get("list", alarms)
       .setUrlParams(query({
         ...PageQuery,
+        kind: Schema.optional(AlarmKind),
         status: Schema.optional(AlarmStatus),
         rule_id: Schema.optional(Schema.UUID),
         client: Schema.optional(Schema.String.pipe(Schema.maxLength(260))),
@@ -63,7 +64,7 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
       .annotate(OpenApi.Summary, "Resolve an alarm")
       .annotate(
         OpenApi.Description,
-        "An alarm resolves by itself when a run no longer detects its client. Resolved by hand it stays so while the client is detected on and on, for the cooldown of the rule."
+        "An alarm resolves by itself when a run no longer detects its client, or when there is room on the disk again. Resolved by hand it stays so while the client is detected on and on, for the cooldown of the rule."
       )
       .annotateContext(optionalBody)
       .annotateContext(traits("idempotent", "atomic"))
@@ -71,6 +72,10 @@ export class AlarmsApi extends HttpApiGroup.make("alarms")
   )
   .middleware(Authentication)
   .annotateContext(
-    OpenApi.annotations({ title: "Alarms", description: "One for each rule and client that it detects." })
+    OpenApi.annotations({
+      title: "Alarms",
+      description:
+        "One for each rule and client that it detects, and one for the disk of the event store when it fills."
+    })
   )
 {}

@@ -2,6 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/p
 import { Schema } from "effect"
 import { DhcpEventFields } from "../../schema/DhcpEvent.ts"
 import { DhcpEventFilter } from "../../schema/FilterFields.ts"
+import { IngestVerdict } from "../../schema/IngestVerdict.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
 import { parsePosition } from "../../schema/StreamPosition.ts"
 import { Instant } from "../../schema/Time.ts"
@@ -10,16 +11,6 @@ import { query, requires, streamBody, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { IngestInterrupted, NotFound } from "../problems.ts"
 import { StreamLimit } from "../problems/stream.ts"
-
-/** Verdict on a stream of events: every line is either accepted, and then stored, or rejected by name. */
-export const IngestResult = Schema.Struct({
-  accepted: Schema.NonNegativeInt,
-  rejected: Schema.NonNegativeInt,
-  errors: Schema.Array(Schema.Struct({
-    line: Schema.Int.annotations({ description: "number of the line, from 1" }),
-    message: Schema.String
-  })).annotations({ description: "the first 100 rejected lines" })
-}).annotations({ identifier: "IngestResult" })
 
 /** An event as listed: with the id under which it is stored. */
 export const StoredDhcpEvent = Schema.Struct({
@@ -36,7 +27,7 @@ export class DhcpEventsApi extends HttpApiGroup.make("dhcpEvents")
           "idempotency-key": Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255)))
         }).annotations({ title: "headers" })
       )
-      .addSuccess(IngestResult)
+      .addSuccess(IngestVerdict)
       .addError(wire(IngestInterrupted))
       .annotate(OpenApi.Summary, "Ingest DHCP events")
       .annotate(

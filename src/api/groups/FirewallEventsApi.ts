@@ -1,10 +1,10 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
+import { IngestVerdict } from "../../schema/IngestVerdict.ts"
 import { Authentication } from "../Auth.ts"
 import { requires, streamBody, unaudited } from "../Contract.ts"
 import { wire } from "../Problem.ts"
 import { IngestInterrupted } from "../problems.ts"
-import { IngestResult } from "./DhcpEventsApi.ts"
 
 export class FirewallEventsApi extends HttpApiGroup.make("firewallEvents")
   .add(
@@ -15,7 +15,7 @@ export class FirewallEventsApi extends HttpApiGroup.make("firewallEvents")
           "idempotency-key": Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255)))
         }).annotations({ title: "headers" })
       )
-      .addSuccess(IngestResult)
+      .addSuccess(IngestVerdict)
       .addError(wire(IngestInterrupted))
       .annotate(OpenApi.Summary, "Ingest what firewalls logged")
       .annotate(

@@ -92,10 +92,16 @@ LIMIT ${params.bind("UInt64", limit)}`,
   }
 }
 
-const linesOf = (events: ReadonlyArray<DhcpEvent>, batch: number): string => {
-  let lines = ""
-  for (let row = 0; row < events.length; row++) lines += toTsv(events[row]!, batch, row)
-  return lines
+/** How many events are written as text at a time, so that a batch isn't there once more as a whole. */
+const pieceLength = 500
+
+function* piecesOf(events: ReadonlyArray<DhcpEvent>, batch: number) {
+  for (let start = 0; start < events.length; start += pieceLength) {
+    const end = Math.min(events.length, start + pieceLength)
+    let lines = ""
+    for (let row = start; row < end; row++) lines += toTsv(events[row]!, batch, row)
+    yield lines
+  }
 }
 
 const retentionQuery = `SELECT engine_full
@@ -121,7 +127,7 @@ export const DhcpEventsClickHouse = Layer.effect(
     const append = ({ deduplicationToken, events, number }: EventBatch) =>
       events.length === 0 ? Effect.void : clickhouse.insert({
         table: "dhcp_events",
-        rows: { columns: dhcpEventTsvColumns, lines: linesOf(events, number) },
+        rows: { columns: dhcpEventTsvColumns, lines: () => piecesOf(events, number) },
         settings: { max_partitions_per_insert_block: "0" },
         ...(deduplicationToken === undefined ? {} : { deduplicationToken })
       }).pipe(Effect.mapError((cause) => new EventStoreFailed({ cause })))

@@ -7,9 +7,9 @@ import { claim } from "../claim.ts"
 import { EngineUnavailable } from "../EngineUnavailable.ts"
 import { processIdentity } from "../processes.ts"
 import { frontEntry } from "./front/entry.ts"
-import type { Start, Started } from "./front/protocol.ts"
+import type { Login, Start, Started } from "./front/protocol.ts"
 
-const user = "netops"
+const loginOf = (user: string): Login => ({ user, password: randomBytes(24).toString("base64url") })
 const startLimit = Duration.seconds(30)
 const stopLimit = Duration.seconds(8)
 
@@ -73,6 +73,8 @@ const launch = (entry: string, pidFile: string, start: Start) =>
     )
   })
 
+const urlOf = ({ password, user }: Login, port: number) => Redacted.make(`http://${user}:${password}@127.0.0.1:${port}`)
+
 /** Ends what a killed server left behind; the claim on the directory says that its parent is gone. */
 const endOrphan = Effect.fnUntraced(function*(pidFile: string) {
   const recorded = yield* Effect.promise(() => readFile(pidFile, "utf8").catch(() => ""))
@@ -106,8 +108,9 @@ export const embeddedClickHouse = Effect.fnUntraced(function*(dataDir: string) {
     },
     catch: (cause) => unavailable((cause as Error).message, cause)
   })
-  const password = randomBytes(24).toString("base64url")
-  const start = (port: number) => launch(entry, pidFile, { path: directory, port, user, password })
+  const writer = loginOf("netops")
+  const reader = loginOf("netops_reader")
+  const start = (port: number) => launch(entry, pidFile, { path: directory, port, writer, reader })
 
   const first = yield* start(0)
   const current = yield* Ref.make(first)
@@ -133,6 +136,8 @@ export const embeddedClickHouse = Effect.fnUntraced(function*(dataDir: string) {
     directory,
     port: first.port,
     version: first.version,
-    url: Redacted.make(`http://${user}:${password}@127.0.0.1:${first.port}`)
+    url: urlOf(writer, first.port),
+    /** For a login that can do nothing but read. */
+    readUrl: urlOf(reader, first.port)
   }
 })

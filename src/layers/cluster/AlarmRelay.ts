@@ -7,9 +7,12 @@ import { singleton } from "./singleton.ts"
 
 const encode = Schema.encodeSync(AlarmTransition)
 
+/** What stands for the rule of an alarm that has none. */
+const noRule = "00000000-0000-0000-0000-000000000000"
+
 const row = (transition: AlarmTransition) => {
-  const { at, ...rest } = encode(transition)
-  return { ...rest, at: sqlTime(at) }
+  const { at, rule_id, ...rest } = encode(transition)
+  return { ...rest, rule_id: rule_id ?? noRule, at: sqlTime(at) }
 }
 
 /** Appends the transitions of alarms to `alarm_transitions`, each once, and gives how many there were. */

@@ -2,7 +2,8 @@ import type { HttpServerError, HttpServerRequest } from "@effect/platform"
 import { Effect, type Stream } from "effect"
 import { CurrentUser } from "../../api/Auth.ts"
 import { IngestInterrupted } from "../../api/problems.ts"
-import type { IngestStopped, IngestVerdict } from "../../services/Ingest.ts"
+import type { IngestVerdict } from "../../schema/IngestVerdict.ts"
+import type { IngestStopped } from "../../services/Ingest.ts"
 import { requestOctets } from "./requestOctets.ts"
 
 const interrupted = ({ resumeLine, verdict }: IngestStopped) =>

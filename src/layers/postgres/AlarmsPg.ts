@@ -5,6 +5,7 @@ import { Alarm, AlarmId, AlarmTransition } from "../../schema/Alarm.ts"
 import { alarmEvents } from "../../services/alarmEvents.ts"
 import { acknowledge, type AlarmChange, observe, recentSince, resolve } from "../../services/AlarmRules.ts"
 import { AlarmMissing, type AlarmQuery, AlarmResolved, Alarms } from "../../services/Alarms.ts"
+import { conditionAlarm } from "../../services/ConditionAlarm.ts"
 import { ServiceEvents } from "../../services/ServiceEvents.ts"
 import { newestPage } from "./newestPage.ts"
 import { ServiceEventsPg } from "./ServiceEventsPg.ts"
@@ -79,9 +80,10 @@ export const AlarmsPg = Layer.effect(
     const known = (rule: string, since: DateTime.Utc) =>
       sql`rule_id = ${rule} AND (status <> 'resolved' OR resolved_at > ${iso(since)}::timestamptz)`
 
-    const where = ({ client, end, rule_id, severity, start, status }: AlarmQuery) =>
+    const where = ({ client, end, kind, rule_id, severity, start, status }: AlarmQuery) =>
       sql.and([
         sql`true`,
+        ...(kind === undefined ? [] : [sql`kind = ${kind}`]),
         ...(status === undefined ? [] : [sql`status = ${status}`]),
         ...(rule_id === undefined ? [] : [sql`rule_id = ${rule_id}`]),
         ...(client === undefined ? [] : [sql`client = ${client}`]),
@@ -133,6 +135,17 @@ export const AlarmsPg = Layer.effect(
         )
         yield* write(observe(alarms, observation, uuid))
       }, (effect) => Effect.orDie(sql.withTransaction(effect))),
+      note: Effect.fn("Alarms.note")(function*(condition) {
+        const { kind, subject } = condition
+        yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`alarms ${kind} ${subject}`}, 0))`
+        const [open] = yield* select(
+          sql`SELECT * FROM automation_alarms
+            WHERE kind = ${kind} AND client = ${subject} AND status <> 'resolved' FOR UPDATE`
+        )
+        const change = conditionAlarm(open, condition, uuid)
+        yield* write(change)
+        return change.transitions[0]
+      }, (effect) => Effect.orDie(sql.withTransaction(effect))),
       acknowledge: (id, move) =>
         inTransaction(Effect.gen(function*() {
           const alarm = yield* locked(id)
@@ -152,7 +165,8 @@ export const AlarmsPg = Layer.effect(
       resolveOrphans: (at) =>
         Effect.gen(function*() {
           const alarms = yield* select(
-            sql`SELECT * FROM automation_alarms AS alarm WHERE status <> 'resolved'
+            sql`SELECT * FROM automation_alarms AS alarm
+              WHERE status <> 'resolved' AND rule_id IS NOT NULL
               AND NOT EXISTS (SELECT FROM automation_rules WHERE id = alarm.rule_id) LIMIT 1000 FOR UPDATE`
           )
           for (const alarm of alarms) {

@@ -3,14 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { pipeline } from "node:stream/promises"
 import { createGunzip, createGzip } from "node:zlib"
 import type { Answer, Engine } from "./engine.ts"
+import type { Login } from "./protocol.ts"
 import type { Spool } from "./spool.ts"
-import { readStatement, type Statement } from "./statement.ts"
-
-/** Who may use the front. */
-export interface Login {
-  readonly user: string
-  readonly password: string
-}
+import { readStatement, refuseOutfile, type Statement } from "./statement.ts"
 
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
@@ -74,23 +69,36 @@ const sendAnswer = (request: IncomingMessage, response: ServerResponse, url: URL
   else await pipeline(answer.chunks, response)
 }
 
+/** Digests of what the two logins send. */
+interface Logins {
+  readonly writer: Buffer
+  readonly reader: Buffer
+}
+
+const readOnly = (statement: Statement): Statement => ({
+  ...statement,
+  settings: new Map([...statement.settings, ["readonly", "1"]])
+})
+
 const handle = async (
   engine: Engine,
   spool: Spool,
-  expected: Buffer,
+  logins: Logins,
   request: IncomingMessage,
   response: ServerResponse
 ) => {
   const url = new URL(request.url ?? "/", "http://front")
   if (url.pathname === "/ping") return void response.end("Ok.\n")
   try {
-    if (!timingSafeEqual(digest(credentials(request, url)), expected)) {
+    const given = digest(credentials(request, url))
+    const reads = timingSafeEqual(given, logins.reader)
+    if (!reads && !timingSafeEqual(given, logins.writer)) {
       throw new Error("Code: 516. DB::Exception: Authentication failed. (AUTHENTICATION_FAILED)")
     }
     const queryId = url.searchParams.get("query_id")
     if (queryId !== null) response.setHeader("x-clickhouse-query-id", queryId)
     const query = url.searchParams.get("query")
-    if (spool.takes(query)) {
+    if (!reads && spool.takes(query)) {
       const rest = [...url.searchParams].filter(([name]) => name !== "query")
       return await spool.run(
         query,
@@ -99,18 +107,25 @@ const handle = async (
       )
     }
     const statement = await statementOf(request, url)
+    refuseOutfile(statement)
     if (statement.sql.trim() === "") throw new Error("Code: 62. DB::Exception: Empty query. (SYNTAX_ERROR)")
-    await engine.execute(statement, sendAnswer(request, response, url))
+    await engine.execute(reads ? readOnly(statement) : statement, sendAnswer(request, response, url))
   } catch (error) {
     fail(response, error)
   }
 }
 
 /** Serves the part of ClickHouse's HTTP interface that @clickhouse/client uses, on 127.0.0.1 (0: any free port). */
-export const serve = (engine: Engine, spool: Spool, login: Login, port: number): Promise<Server> =>
+export const serve = (
+  engine: Engine,
+  spool: Spool,
+  { reader, writer }: { readonly reader: Login; readonly writer: Login },
+  port: number
+): Promise<Server> =>
   new Promise((resolve, reject) => {
-    const expected = digest(`${login.user}:${login.password}`)
-    const server = createServer((request, response) => void handle(engine, spool, expected, request, response))
+    const digestOf = ({ password, user }: Login) => digest(`${user}:${password}`)
+    const logins = { writer: digestOf(writer), reader: digestOf(reader) }
+    const server = createServer((request, response) => void handle(engine, spool, logins, request, response))
     // Longer than clients keep an idle connection, so that they never write into one that is being closed.
     server.keepAliveTimeout = 60_000
     server.requestTimeout = 0

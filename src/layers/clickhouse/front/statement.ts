@@ -76,6 +76,15 @@ export const preparation = (statement: Statement): ReadonlyArray<string> => {
   ]
 }
 
+const comments = /--[^\n]*|\/\*[\s\S]*?\*\//g
+
+/** Refuses what a server refuses over HTTP and chDB would do even with `readonly`: write the answer to a file. */
+export const refuseOutfile = ({ sql }: Statement): void => {
+  if (/\boutfile\b/i.test(sql) && /\binto\s+outfile\b/i.test(sql.replace(comments, " "))) {
+    throw new Error("Code: 48. DB::Exception: INTO OUTFILE is not allowed. (NOT_IMPLEMENTED)")
+  }
+}
+
 // Formats of one line a row, which chDB can send as they come; others need a head and a foot around the whole.
 const lines = /^(?:JSON\w*EachRow|CSV|TabSeparated|TSV)$/
 

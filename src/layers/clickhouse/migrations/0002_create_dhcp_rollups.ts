@@ -24,18 +24,32 @@ const activity = (name: string, bucket: string, days: number, partition: string)
   TTL ${bucket} + INTERVAL ${days} DAY
   ${settings}`
 
-const activityView = (name: string, bucket: string, start: string) => `
-  CREATE MATERIALIZED VIEW IF NOT EXISTS ${name}_mv TO ${name} AS
+const hourlyActivityView = `
+  CREATE MATERIALIZED VIEW IF NOT EXISTS dhcp_activity_1h_mv TO dhcp_activity_1h AS
   SELECT
     protocol,
-    ${start}(event_time) AS ${bucket},
+    toStartOfHour(event_time) AS hour,
     client,
     sum(is_request) AS requests,
     count() AS events,
     max(duid) AS duid,
     uniqExactArrayState(ips) AS addresses
   FROM dhcp_rollup_feed
-  GROUP BY protocol, ${bucket}, client`
+  GROUP BY protocol, hour, client`
+
+/** Coarser rollups combine what comes to the finer ones, which is much less than the events. */
+const dailyActivityView = `
+  CREATE MATERIALIZED VIEW IF NOT EXISTS dhcp_activity_1d_mv TO dhcp_activity_1d AS
+  SELECT
+    protocol,
+    toStartOfDay(hour) AS day,
+    client,
+    sum(hourly.requests) AS requests,
+    sum(hourly.events) AS events,
+    max(hourly.duid) AS duid,
+    uniqExactArrayMergeState(hourly.addresses) AS addresses
+  FROM dhcp_activity_1h AS hourly
+  GROUP BY protocol, day, client`
 
 const distinct = (name: string, bucket: string, days: number, partition: string) => `
   CREATE TABLE IF NOT EXISTS ${name} (
@@ -49,11 +63,17 @@ const distinct = (name: string, bucket: string, days: number, partition: string)
   TTL ${bucket} + INTERVAL ${days} DAY
   ${settings}`
 
-const distinctView = (name: string, bucket: string, start: string) => `
-  CREATE MATERIALIZED VIEW IF NOT EXISTS ${name}_mv TO ${name} AS
-  SELECT protocol, ${start}(event_time) AS ${bucket}, uniqCombined64ArrayState(16)(ips) AS addresses
+const minutelyDistinctView = `
+  CREATE MATERIALIZED VIEW IF NOT EXISTS dhcp_unique_ips_1m_mv TO dhcp_unique_ips_1m AS
+  SELECT protocol, toStartOfMinute(event_time) AS minute, uniqCombined64ArrayState(16)(ips) AS addresses
   FROM dhcp_rollup_feed
-  GROUP BY protocol, ${bucket}`
+  GROUP BY protocol, minute`
+
+const hourlyDistinctView = `
+  CREATE MATERIALIZED VIEW IF NOT EXISTS dhcp_unique_ips_1h_mv TO dhcp_unique_ips_1h AS
+  SELECT protocol, toStartOfHour(minute) AS hour, uniqCombined64ArrayMergeState(16)(minutely.addresses) AS addresses
+  FROM dhcp_unique_ips_1m AS minutely
+  GROUP BY protocol, hour`
 
 /** Columns of the feed, of rows of `dhcp_events`. */
 export const feedColumns = `
@@ -67,7 +87,7 @@ export const feedColumns = `
 const rollups = ["dhcp_activity_1h", "dhcp_activity_1d", "dhcp_unique_ips_1m", "dhcp_unique_ips_1h"]
 
 /**
- * All rollups hang on one table that stores nothing, and that one on `dhcp_events`: creating the last view is the one
+ * All rollups hang, some through others, on one table that stores nothing, and that one on `dhcp_events`: creating the last view is the one
  * moment from which all of them count, so none can miss what another has. What came before that moment is then sent
  * through the same views: batches that the views have seen are left out, and a run that failed halfway starts over
  * from empty rollups.
@@ -88,10 +108,10 @@ export default [
     ips Array(IPv6),
     batch UInt64
   ) ENGINE = Null`,
-  activityView("dhcp_activity_1h", "hour", "toStartOfHour"),
-  activityView("dhcp_activity_1d", "day", "toStartOfDay"),
-  distinctView("dhcp_unique_ips_1m", "minute", "toStartOfMinute"),
-  distinctView("dhcp_unique_ips_1h", "hour", "toStartOfHour"),
+  hourlyActivityView,
+  dailyActivityView,
+  minutelyDistinctView,
+  hourlyDistinctView,
   "DROP VIEW IF EXISTS dhcp_rollup_seen_mv",
   "DROP TABLE IF EXISTS dhcp_rollup_seen",
   "CREATE TABLE dhcp_rollup_seen (batch UInt64) ENGINE = MergeTree ORDER BY batch",

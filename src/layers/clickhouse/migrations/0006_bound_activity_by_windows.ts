@@ -1,17 +1,31 @@
 import { feedColumns } from "./0002_create_dhcp_rollups.ts"
 
-const activityView = (name: string, bucket: string, start: string) => `
-  CREATE MATERIALIZED VIEW ${name}_mv TO ${name} AS
+const hourlyView = `
+  CREATE MATERIALIZED VIEW dhcp_activity_1h_mv TO dhcp_activity_1h AS
   SELECT
     protocol,
-    ${start}(event_time - toIntervalMillisecond(1)) AS ${bucket},
+    toStartOfHour(event_time - toIntervalMillisecond(1)) AS hour,
     client,
     sum(is_request) AS requests,
     count() AS events,
     max(duid) AS duid,
     uniqExactArrayState(ips) AS addresses
   FROM dhcp_activity_feed
-  GROUP BY protocol, ${bucket}, client`
+  GROUP BY protocol, hour, client`
+
+/** Days combine what comes to the hours, which is much less than the events. */
+const dailyView = `
+  CREATE MATERIALIZED VIEW dhcp_activity_1d_mv TO dhcp_activity_1d AS
+  SELECT
+    protocol,
+    toStartOfDay(hour) AS day,
+    client,
+    sum(hourly.requests) AS requests,
+    sum(hourly.events) AS events,
+    max(hourly.duid) AS duid,
+    uniqExactArrayMergeState(hourly.addresses) AS addresses
+  FROM dhcp_activity_1h AS hourly
+  GROUP BY protocol, day, client`
 
 /**
  * Buckets of activity are cut as the windows of rules are: after their first instant up to and including their last,
@@ -25,8 +39,8 @@ export default [
   "TRUNCATE TABLE dhcp_activity_1h",
   "TRUNCATE TABLE dhcp_activity_1d",
   "CREATE TABLE IF NOT EXISTS dhcp_activity_feed AS dhcp_rollup_feed ENGINE = Null",
-  activityView("dhcp_activity_1h", "hour", "toStartOfHour"),
-  activityView("dhcp_activity_1d", "day", "toStartOfDay"),
+  hourlyView,
+  dailyView,
   "DROP VIEW IF EXISTS dhcp_activity_seen_mv",
   "DROP TABLE IF EXISTS dhcp_activity_seen",
   "CREATE TABLE dhcp_activity_seen (batch UInt64) ENGINE = MergeTree ORDER BY batch",

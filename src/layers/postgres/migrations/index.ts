@@ -17,6 +17,7 @@ import serviceEvents from "./0015_service_events.ts"
 import notifications from "./0016_notifications.ts"
 import jobEvents from "./0017_job_events.ts"
 import revisions from "./0018_revisions.ts"
+import conditionAlarms from "./0019_condition_alarms.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -37,5 +38,6 @@ export const migrations = Migrator.fromRecord({
   "0015_service_events": serviceEvents,
   "0016_notifications": notifications,
   "0017_job_events": jobEvents,
-  "0018_revisions": revisions
+  "0018_revisions": revisions,
+  "0019_condition_alarms": conditionAlarms
 })
