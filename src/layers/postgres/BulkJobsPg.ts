@@ -129,8 +129,8 @@ export const BulkJobsPg = Layer.effect(
           scheduled_at: null,
           started_at: undo.created_at
         }).pipe(
-          Effect.zipLeft(sql`INSERT INTO bulk_job_items (job_id, position, client, client_mac, action_id)
-            SELECT ${undo.id}::uuid, row_number() OVER (ORDER BY position) - 1, client, client_mac, action_id
+          Effect.zipLeft(sql`INSERT INTO bulk_job_items (job_id, position, client, client_mac, action_id, of_position)
+            SELECT ${undo.id}::uuid, row_number() OVER (ORDER BY position) - 1, client, client_mac, action_id, position
             FROM bulk_job_items WHERE job_id = ${id} AND status = 'succeeded'`),
           sql.withTransaction,
           Effect.catchTags({ ParseError: Effect.die, NoSuchElementException: Effect.die }),

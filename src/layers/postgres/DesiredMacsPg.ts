@@ -43,10 +43,15 @@ export const DesiredMacsPg = Layer.effect(
           WHERE status = 'active' AND expires_at <= ${at} AND (${only}::text IS NULL OR type = ${only})
           ORDER BY expires_at LIMIT ${limit}`
     })
-    const update = (actions: ReadonlyArray<UnsyncedAction>) =>
-      sql`unnest(
-        ${actions.map(({ id }) => id)}::uuid[], ${actions.map(({ version }) => version)}::text[]
-      ) AS seen (id, version)`
+    // What is locked is being changed: it is left to the next pass, and nobody waits for anybody.
+    const unchanged = (actions: ReadonlyArray<UnsyncedAction>) =>
+      sql`(
+        SELECT id FROM actions JOIN unnest(
+          ${actions.map(({ id }) => id)}::uuid[], ${actions.map(({ version }) => version)}::text[]
+        ) AS seen (id, version) USING (id)
+        WHERE actions.id = ANY (${actions.map(({ id }) => id)}::uuid[]) AND actions.xmin::text = seen.version
+        FOR UPDATE OF actions SKIP LOCKED
+      ) AS same`
     const countOf = Effect.map((rows: ReadonlyArray<unknown>) => rows.length)
 
     return DesiredMacs.of({
@@ -56,7 +61,7 @@ export const DesiredMacsPg = Layer.effect(
         return sql`SELECT type, array_agg(client_mac) AS macs,
             array_agg(coalesce(extract(epoch FROM expires_at)::float8 * 1000, ${never})) AS deadlines
           FROM actions WHERE type IN ('block', 'quarantine') AND ${inForce}
-            ${macs === undefined ? sql`` : sql`AND client_mac = ANY (${macs}::text[])`}
+            ${macs === undefined ? sql`` : sql`AND client = ANY (${macs}::text[])`}
             AND client_mac <> ALL (${[...limits.protectedMacs]}::text[])
             AND client_mac NOT IN (SELECT mac FROM protected_macs)
             AND client_mac NOT IN (
@@ -74,16 +79,15 @@ export const DesiredMacsPg = Layer.effect(
       },
       unsynced: Effect.orDie(selectUnsynced()),
       markSynced: (actions, at) =>
-        Effect.orDie(sql`UPDATE actions SET synced_at = ${DateTime.toDateUtc(at)} FROM ${update(actions)}
-          WHERE actions.id = seen.id AND actions.xmin::text = seen.version`),
+        Effect.orDie(sql`UPDATE actions SET synced_at = ${DateTime.toDateUtc(at)} FROM ${unchanged(actions)}
+          WHERE actions.id = same.id`),
       due: (at, kind, limit) =>
         Effect.orDie(selectDue({ at, only: kind === "any" ? null : kind, limit })).pipe(
           Effect.map((rows) => rows.map((row) => ({ ...row, client_mac: row.client_mac ?? "" })))
         ),
       markExpired: (actions, at) =>
         sql`UPDATE actions SET status = 'expired', ended_at = expires_at, synced_at = ${DateTime.toDateUtc(at)}
-          FROM ${update(actions)} WHERE actions.id = seen.id AND actions.xmin::text = seen.version
-            AND status = 'active' RETURNING 1`.pipe(countOf, Effect.orDie),
+          FROM ${unchanged(actions)} WHERE actions.id = same.id AND status = 'active' RETURNING 1`.pipe(countOf, Effect.orDie),
       changes: pg.listen("enforcement").pipe(
         Stream.map((payload) => payload === "all" ? "all" as const : "actions" as const),
         Stream.catchAll(() => Stream.empty)

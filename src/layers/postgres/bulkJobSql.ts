@@ -2,7 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { DateTime, Duration, Effect, Schema } from "effect"
 import { type ActionId, ActionSpec } from "../../schema/Action.ts"
 import { BulkCriteria } from "../../schema/BulkCriteria.ts"
-import { BulkItem, BulkJob, type JobId } from "../../schema/BulkJob.ts"
+import { BulkJob, type JobId } from "../../schema/BulkJob.ts"
 import { type ActionOrder, keyOfOrder } from "../../services/ActionOrders.ts"
 import { stateAfter } from "../../services/BulkJobs.ts"
 import { orderStatements } from "./orderSql.ts"
@@ -26,14 +26,22 @@ export const NewJobRow = Schema.Struct({
   criteria: Schema.parseJson(BulkCriteria)
 })
 
-const ItemRow = Schema.Struct({
-  ...BulkItem.fields,
-  before_expires_at: Schema.NullOr(Timestamp),
-  after_expires_at: Schema.NullOr(Timestamp)
+/** The next clients of a job, as columns: rows are decoded one by one, which takes far longer. */
+const Items = Schema.Struct({
+  clients: Schema.Array(Schema.String),
+  macs: Schema.Array(Schema.NullOr(Schema.String)),
+  actions: Schema.Array(Schema.NullOr(Schema.String))
 })
-type ItemRow = typeof ItemRow.Type
 
-interface Outcome extends Pick<ItemRow, "position" | "detail" | "action_id"> {
+interface Client {
+  readonly position: number
+  readonly client: string
+  readonly client_mac: string | null
+  readonly action_id: string | null
+}
+
+interface Outcome extends Pick<Client, "position" | "action_id"> {
+  readonly detail: string
   readonly status: "succeeded" | "skipped" | "failed"
   readonly before: DateTime.Utc | null
   readonly after: DateTime.Utc | null
@@ -52,15 +60,27 @@ export const jobStatements = Effect.gen(function*() {
     execute: (id) => sql`SELECT * FROM bulk_jobs WHERE id = ${id} AND status = 'running' FOR NO KEY UPDATE`
   })
 
-  const nextItems = SqlSchema.findAll({
+  const nextItems = SqlSchema.single({
     Request: Schema.Struct({ id: Schema.String, from: Schema.Int, count: Schema.Int }),
-    Result: ItemRow,
+    Result: Items,
     execute: ({ count, from, id }) =>
-      sql`SELECT * FROM bulk_job_items WHERE job_id = ${id} AND position >= ${from} AND position < ${from + count}
-        ORDER BY position`
+      sql`SELECT coalesce(array_agg(client ORDER BY position), '{}') AS clients,
+          coalesce(array_agg(client_mac ORDER BY position), '{}') AS macs,
+          coalesce(array_agg(action_id::text ORDER BY position), '{}') AS actions
+        FROM bulk_job_items WHERE job_id = ${id} AND position >= ${from} AND position < ${from + count}`
   })
 
-  const apply = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<ItemRow>, at: DateTime.Utc) {
+  const nextClients = Effect.fnUntraced(function*({ id, processed }: JobRow, count: number) {
+    const { actions, clients, macs } = yield* nextItems({ id, from: processed, count })
+    return clients.map((client, index): Client => ({
+      position: processed + index,
+      client,
+      client_mac: macs[index]!,
+      action_id: actions[index]!
+    }))
+  })
+
+  const apply = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
     const { duration_minutes, tag, type } = job.action
     const expires_at = duration_minutes === undefined
       ? null
@@ -103,13 +123,15 @@ export const jobStatements = Effect.gen(function*() {
   })
 
   // Only what still is as the job left it: what others changed since is theirs.
-  const restore = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<ItemRow>, at: DateTime.Utc) {
+  const restore = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
     const now = DateTime.toDateUtc(at)
     const restored = yield* sql`WITH due AS (
         SELECT held.id, was.detail = 'created' AS ends, was.before_expires_at
-        FROM actions held JOIN bulk_job_items was ON was.action_id = held.id
-        WHERE was.job_id = ${job.undo_of} AND was.status = 'succeeded'
-          AND held.id = ANY (${items.map(({ action_id }) => action_id)}::uuid[])
+        FROM bulk_job_items item
+          JOIN bulk_job_items was ON was.job_id = ${job.undo_of} AND was.position = item.of_position
+          JOIN actions held ON held.id = was.action_id
+        WHERE item.job_id = ${job.id} AND item.position >= ${job.processed}
+          AND item.position < ${job.processed + items.length}
           AND held.status = 'active' AND (held.expires_at IS NULL OR held.expires_at > ${now})
           AND held.expires_at IS NOT DISTINCT FROM was.after_expires_at
         ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
@@ -146,11 +168,12 @@ export const jobStatements = Effect.gen(function*() {
         ${outcomes.map(({ before }) => iso(before))}::timestamptz[],
         ${outcomes.map(({ after }) => iso(after))}::timestamptz[]
       ) AS done (position, status, detail, action_id, before, after)
-      WHERE item.job_id = ${id} AND item.position = done.position`
+      WHERE item.job_id = ${id} AND item.position = done.position
+        AND item.position >= ${outcomes[0]!.position} AND item.position <= ${outcomes.at(-1)!.position}`
 
   /** Deals with the next clients of a job that this transaction has locked, and gives whether it runs on. */
   const advance = Effect.fnUntraced(function*(job: JobRow, at: DateTime.Utc, count: number) {
-    const items = yield* nextItems({ id: job.id, from: job.processed, count })
+    const items = yield* nextClients(job, count)
     const outcomes = items.length === 0
       ? []
       : yield* (job.kind === "undo" ? restore : apply)(job, items, at)

@@ -11,6 +11,7 @@ import dueWindows from "./0009_due_windows.ts"
 import alarms from "./0010_alarms.ts"
 import enforcement from "./0011_enforcement.ts"
 import bulkJobs from "./0012_bulk_jobs.ts"
+import bulkSpeed from "./0013_bulk_speed.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -25,5 +26,6 @@ export const migrations = Migrator.fromRecord({
   "0009_due_windows": dueWindows,
   "0010_alarms": alarms,
   "0011_enforcement": enforcement,
-  "0012_bulk_jobs": bulkJobs
+  "0012_bulk_jobs": bulkJobs,
+  "0013_bulk_speed": bulkSpeed
 })
