@@ -87,7 +87,10 @@ export const DesiredMacsPg = Layer.effect(
         ),
       markExpired: (actions, at) =>
         sql`UPDATE actions SET status = 'expired', ended_at = expires_at, synced_at = ${DateTime.toDateUtc(at)}
-          FROM ${unchanged(actions)} WHERE actions.id = same.id AND status = 'active' RETURNING 1`.pipe(countOf, Effect.orDie),
+          FROM ${unchanged(actions)} WHERE actions.id = same.id AND status = 'active' RETURNING 1`.pipe(
+          countOf,
+          Effect.orDie
+        ),
       changes: pg.listen("enforcement").pipe(
         Stream.map((payload) => payload === "all" ? "all" as const : "actions" as const),
         Stream.catchAll(() => Stream.empty)

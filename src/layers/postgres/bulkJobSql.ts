@@ -1,5 +1,5 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { DateTime, Duration, Effect, Schema } from "effect"
+import { Data, DateTime, Duration, Effect, Schema } from "effect"
 import { type ActionId, ActionSpec } from "../../schema/Action.ts"
 import { BulkCriteria } from "../../schema/BulkCriteria.ts"
 import { BulkJob, type JobId } from "../../schema/BulkJob.ts"
@@ -49,15 +49,18 @@ interface Outcome extends Pick<Client, "position" | "action_id"> {
 
 const iso = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
 
-/** The statements of a step; all run in the transaction that has locked the running job. */
+/** The job was cancelled, or moved by another node, while this one worked: what was done has to be rolled back. */
+export class Superseded extends Data.TaggedError("BulkJobs/Superseded")<{}> {}
+
+/** The statements of a step, which run in one transaction. */
 export const jobStatements = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  const { place } = yield* orderStatements
+  const { exclusively, place } = yield* orderStatements
 
-  const lockRunning = SqlSchema.findOne({
+  const findRunning = SqlSchema.findOne({
     Request: Schema.String,
     Result: JobRow,
-    execute: (id) => sql`SELECT * FROM bulk_jobs WHERE id = ${id} AND status = 'running' FOR NO KEY UPDATE`
+    execute: (id) => sql`SELECT * FROM bulk_jobs WHERE id = ${id} AND status = 'running'`
   })
 
   const nextItems = SqlSchema.single({
@@ -125,6 +128,7 @@ export const jobStatements = Effect.gen(function*() {
   // Only what still is as the job left it: what others changed since is theirs.
   const restore = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
     const now = DateTime.toDateUtc(at)
+    yield* exclusively
     const restored = yield* sql`WITH due AS (
         SELECT held.id, was.detail = 'created' AS ends, was.before_expires_at
         FROM bulk_job_items item
@@ -171,7 +175,10 @@ export const jobStatements = Effect.gen(function*() {
       WHERE item.job_id = ${id} AND item.position = done.position
         AND item.position >= ${outcomes[0]!.position} AND item.position <= ${outcomes.at(-1)!.position}`
 
-  /** Deals with the next clients of a job that this transaction has locked, and gives whether it runs on. */
+  /**
+   * Deals with the next clients of a job. The job is locked last, so that a cancel waits for the commit alone, and moves
+   * only from where it was read: when it was cancelled or moved meanwhile all is rolled back.
+   */
   const advance = Effect.fnUntraced(function*(job: JobRow, at: DateTime.Utc, count: number) {
     const items = yield* nextClients(job, count)
     const outcomes = items.length === 0
@@ -186,12 +193,15 @@ export const jobStatements = Effect.gen(function*() {
       failed: job.failed + tally("failed")
     }
     const status = stateAfter(after, job.refused + refused)
-    yield* sql`UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed}, failed = ${after.failed},
-      succeeded = succeeded + ${tally("succeeded")}, skipped = skipped + ${tally("skipped")},
-      refused = refused + ${refused}, finished_at = ${status === "running" ? null : DateTime.toDateUtc(at)}
-      WHERE id = ${job.id}`
-    return status === "running"
+    const moved = yield* sql`UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed},
+        failed = ${after.failed}, succeeded = succeeded + ${tally("succeeded")}, skipped = skipped + ${
+      tally("skipped")
+    },
+        refused = refused + ${refused}, finished_at = ${status === "running" ? null : DateTime.toDateUtc(at)}
+      WHERE id = ${job.id} AND status = 'running' AND processed = ${job.processed} RETURNING 1`
+    if (moved.length === 0) return yield* new Superseded()
+    return status === "running" ? after.processed : null
   })
 
-  return { lockRunning, advance }
+  return { findRunning, advance }
 })

@@ -31,6 +31,10 @@ export const orderStatements = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const limits = yield* ActionLimits
 
+  // A node that is frozen while it holds the lock loses it before another one is to go on in its place.
+  const exclusively = sql`SELECT set_config('idle_in_transaction_session_timeout', '8s', true),
+    pg_advisory_xact_lock(${orderLock}::bigint)`
+
   // Row by row through the index of active actions: a join is planned by statistics, which a new table lacks.
   const heldBy = SqlSchema.findAll({
     Request: Schema.Any as Schema.Schema<ReadonlyArray<ActionOrder>>,
@@ -108,7 +112,7 @@ export const orderStatements = Effect.gen(function*() {
 
   /** Orders of one kind at most for each client; the transaction must not lock rows of actions before. */
   const place = Effect.fnUntraced(function*(orders: ReadonlyArray<ActionOrder>, by: OrderedBy) {
-    yield* sql`SELECT pg_advisory_xact_lock(${orderLock}::bigint)`
+    yield* exclusively
     const active = yield* heldBy([...orders].sort(byClient))
     const [held, expired] = Array.partition(active, (row) => runOut(row, by.at))
     if (expired.length > 0) yield* endExpired(expired)
@@ -124,5 +128,5 @@ export const orderStatements = Effect.gen(function*() {
     return { changed, held: known, refused }
   })
 
-  return { place }
+  return { exclusively, place }
 })
