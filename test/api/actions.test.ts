@@ -1,10 +1,9 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer, TestClock } from "effect"
-import { tokenByPassword } from "../../src/api/client.ts"
 import { ActionLimits } from "../../src/services/ActionLimits.ts"
 import { AuditTrail } from "../../src/services/AuditTrail.ts"
 import { assertProblem, call, callJson } from "../support/client.ts"
-import { Callers, passwordOf, TestApi } from "../support/testApi.ts"
+import { Callers, TestApi } from "../support/testApi.ts"
 
 const mac = (n: number) => `02:ac:00:00:00:${n.toString(16).padStart(2, "0")}`
 const operator = Effect.map(Callers, ({ token }) => token.operator)
@@ -92,7 +91,7 @@ describe("actions", () => {
 describe("the cap of blocks in an hour", () => {
   const limits = { protectedMacs: new Set([mac(9)]), blocksPerHour: 2, bulkMax: 10 }
   layer(Layer.provide(TestApi, Layer.succeed(ActionLimits, limits)))((it) => {
-    it.effect("binds what begins, not what is prolonged or milder, and forgets after an hour", () =>
+    it.effect("binds what begins, not what is prolonged or milder", () =>
       Effect.gen(function*() {
         assertProblem(yield* order(9), 400, "client-protected")
         assert.strictEqual((yield* order(1, { duration_minutes: 5 })).status, 201)
@@ -101,11 +100,6 @@ describe("the cap of blocks in an hour", () => {
         assertProblem(third, 429, "blocks-exhausted")
         assert.strictEqual((yield* order(1)).status, 200)
         assert.strictEqual((yield* order(3, { type: "quarantine" })).status, 201)
-        yield* TestClock.adjust("61 minutes")
-        const { anonymous } = yield* Callers
-        const operator = yield* tokenByPassword(anonymous, { username: "operator", password: passwordOf("operator") })
-        const later = yield* callJson("POST", "/api/actions", { client: mac(3), type: "block", reason: "r" }, operator)
-        assert.strictEqual(later.status, 201)
       }))
   })
 })
@@ -135,7 +129,7 @@ describe("cleanup of expired actions", () => {
         assert.strictEqual((yield* post("/sync/cleanup", {})).json.cleaned_count, 0)
         assertProblem(yield* post("/sync/cleanup", { limit: 0 }), 400, "invalid-request")
         assertProblem(yield* post("/sync/cleanup", { dry_run: "yes" }), 400, "invalid-request")
-        assertProblem(yield* callJson("POST", "/api/actions/sync/cleanup", {}), 401, "unauthorized")
+        assertProblem(yield* callJson("POST", "/api/actions/sync/cleanup", {}), 401, "unauthenticated")
         const { token } = yield* Callers
         assertProblem(yield* callJson("POST", "/api/actions/sync/cleanup", {}, token.viewer), 403, "forbidden")
       }))
