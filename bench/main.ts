@@ -1,10 +1,17 @@
 import { Effect } from "effect"
+import { bulk } from "./bulk.ts"
+import { enforce } from "./enforce.ts"
 import { report, type Result } from "./harness.ts"
 import { ingest } from "./ingest.ts"
 import { preview } from "./preview.ts"
 import { type Service, startService } from "./service.ts"
 
-const cases: Readonly<Record<string, (service: Service) => Promise<Result>>> = { ingest, preview }
+const cases: Readonly<Record<string, (service: Service) => Promise<Result | ReadonlyArray<Result>>>> = {
+  ingest,
+  preview,
+  bulk,
+  enforce
+}
 
 /** All cases, or those named on the command line, each beside its peer in this one run. */
 const main = Effect.scoped(
@@ -13,7 +20,7 @@ const main = Effect.scoped(
     const service = yield* startService
     const results: Array<Result> = []
     for (const name of named.length > 0 ? named : Object.keys(cases)) {
-      results.push(yield* Effect.promise(() => cases[name]!(service)))
+      results.push(...[yield* Effect.promise(() => cases[name]!(service))].flat())
     }
     yield* Effect.promise(() => report(results))
   })

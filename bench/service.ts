@@ -15,6 +15,9 @@ export interface Service {
   readonly client: Client
   /** URL of ClickHouse with the login in it; the database is `netops`. */
   readonly clickHouseUrl: string
+  /** URL of a database on its Postgres, `postgres` is that of the service. */
+  readonly postgresUrl: (database: string) => Redacted.Redacted
+  readonly directory: string
 }
 
 const password = "bench-password-0"
@@ -44,6 +47,7 @@ export const startService = Effect.gen(function*() {
     ["NETOPS_ADMIN_PASSWORD", password],
     ["NETOPS_LOG_LEVEL", "WARN"],
     ["NETOPS_REQUESTS_PER_MINUTE", "1000000000"],
+    ["NETOPS_BLOCKS_PER_HOUR", "1000000000"],
     ["DATABASE_URL", Redacted.value(postgres.url("postgres"))],
     ["CLICKHOUSE_URL", Redacted.value(clickhouse.url)],
     ["PATH", process.env["PATH"] ?? ""]
@@ -53,5 +57,12 @@ export const startService = Effect.gen(function*() {
   const anonymous = yield* makeFetchClient({ baseUrl: url })
   const token = yield* tokenByPassword(anonymous, { username: "admin", password })
   const client = yield* makeFetchClient({ baseUrl: url, token })
-  return { url, token: Redacted.value(token), client, clickHouseUrl: Redacted.value(clickhouse.url) } satisfies Service
+  return {
+    url,
+    token: Redacted.value(token),
+    client,
+    clickHouseUrl: Redacted.value(clickhouse.url),
+    postgresUrl: postgres.url,
+    directory
+  } satisfies Service
 })
