@@ -44,7 +44,7 @@ const startJobs = Effect.gen(function*() {
     runs.delete(id)
   })
 
-  yield* Effect.forever(Effect.gen(function*() {
+  return yield* Effect.forever(Effect.gen(function*() {
     yield* Queue.take(signals)
     const running = yield* jobs.running(yield* DateTime.now)
     for (const id of running) {
