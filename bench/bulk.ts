@@ -12,7 +12,7 @@ import { Users } from "../src/services/Users.ts"
 import { compare, type Result } from "./harness.ts"
 import type { Service } from "./service.ts"
 
-const count = 100_000
+const count = Number(process.env["CLIENTS"] ?? 100_000)
 const mac = (index: number) => `06:${index.toString(16).padStart(10, "0").match(/../g)!.join(":")}`
 
 let made = 0

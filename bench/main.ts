@@ -20,7 +20,11 @@ const main = Effect.scoped(
     const service = yield* startService
     const results: Array<Result> = []
     for (const name of named.length > 0 ? named : Object.keys(cases)) {
-      results.push(...[yield* Effect.promise(() => cases[name]!(service))].flat())
+      const measured = [yield* Effect.promise(() => cases[name]!(service))].flat()
+      for (const { ours, peer, ratio, title } of measured) {
+        process.stderr.write(`${[title, ours, peer, ratio].filter((text) => text !== "").join(" | ")}\n`)
+      }
+      results.push(...measured)
     }
     yield* Effect.promise(() => report(results))
   })

@@ -7,7 +7,7 @@ import { BulkJobs, JobMissing, JobStateRefused } from "../../services/BulkJobs.t
 import { JobRow, jobStatements, NewJobRow } from "./bulkJobSql.ts"
 import { newestPage } from "./newestPage.ts"
 import { orderStatements } from "./orderSql.ts"
-import { onUniqueViolation, Timestamp } from "./sql.ts"
+import { onUniqueViolation, textArray, Timestamp } from "./sql.ts"
 
 const fresh = {
   kind: "apply",
@@ -89,7 +89,8 @@ export const BulkJobsPg = Layer.effect(
         return yield* insert(row).pipe(
           Effect.zipLeft(sql`INSERT INTO bulk_job_items (job_id, position, client, client_mac)
             SELECT ${job.id}::uuid, position - 1, client, client_mac FROM unnest(
-              ${clients.map(({ client }) => client)}::text[], ${clients.map(({ client_mac }) => client_mac)}::text[]
+              ${textArray(sql, clients.map(({ client }) => client))},
+              ${textArray(sql, clients.map(({ client_mac }) => client_mac))}
             ) WITH ORDINALITY AS chosen (client, client_mac, position)`),
           sql.withTransaction,
           Effect.orDie

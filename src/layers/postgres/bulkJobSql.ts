@@ -6,7 +6,7 @@ import { BulkJob, type JobId } from "../../schema/BulkJob.ts"
 import { type ActionOrder, keyOfOrder } from "../../services/ActionOrders.ts"
 import { stateAfter } from "../../services/BulkJobs.ts"
 import { orderStatements } from "./orderSql.ts"
-import { Timestamp } from "./sql.ts"
+import { textArray, Timestamp } from "./sql.ts"
 
 const times = {
   scheduled_at: Schema.NullOr(Timestamp),
@@ -26,21 +26,16 @@ export const NewJobRow = Schema.Struct({
   criteria: Schema.parseJson(BulkCriteria)
 })
 
-/** The next clients of a job, as columns: rows are decoded one by one, which takes far longer. */
-const Items = Schema.Struct({
-  clients: Schema.Array(Schema.String),
-  macs: Schema.Array(Schema.NullOr(Schema.String)),
-  actions: Schema.Array(Schema.NullOr(Schema.String))
-})
+/** The next clients of a job, as columns with commas: rows are decoded one by one, which takes far longer. */
+const Items = Schema.Struct({ clients: Schema.String, macs: Schema.String, actions: Schema.String })
 
 interface Client {
-  readonly position: number
   readonly client: string
   readonly client_mac: string | null
   readonly action_id: string | null
 }
 
-interface Outcome extends Pick<Client, "position" | "action_id"> {
+interface Outcome extends Pick<Client, "action_id"> {
   readonly detail: string
   readonly status: "succeeded" | "skipped" | "failed"
   readonly before: DateTime.Utc | null
@@ -67,19 +62,20 @@ export const jobStatements = Effect.gen(function*() {
     Request: Schema.Struct({ id: Schema.String, from: Schema.Int, count: Schema.Int }),
     Result: Items,
     execute: ({ count, from, id }) =>
-      sql`SELECT coalesce(array_agg(client ORDER BY position), '{}') AS clients,
-          coalesce(array_agg(client_mac ORDER BY position), '{}') AS macs,
-          coalesce(array_agg(action_id::text ORDER BY position), '{}') AS actions
+      sql`SELECT coalesce(string_agg(client, ',' ORDER BY position), '') AS clients,
+          coalesce(string_agg(coalesce(client_mac, ''), ',' ORDER BY position), '') AS macs,
+          coalesce(string_agg(coalesce(action_id::text, ''), ',' ORDER BY position), '') AS actions
         FROM bulk_job_items WHERE job_id = ${id} AND position >= ${from} AND position < ${from + count}`
   })
 
   const nextClients = Effect.fnUntraced(function*({ id, processed }: JobRow, count: number) {
-    const { actions, clients, macs } = yield* nextItems({ id, from: processed, count })
-    return clients.map((client, index): Client => ({
-      position: processed + index,
+    const columns = yield* nextItems({ id, from: processed, count })
+    if (columns.clients === "") return []
+    const [macs, actions] = [columns.macs.split(","), columns.actions.split(",")]
+    return columns.clients.split(",").map((client, index): Client => ({
       client,
-      client_mac: macs[index]!,
-      action_id: actions[index]!
+      client_mac: macs[index] || null,
+      action_id: actions[index] || null
     }))
   })
 
@@ -103,19 +99,18 @@ export const jobStatements = Effect.gen(function*() {
     })
     const done = new Set(changed.map(keyOfOrder))
     const reasons = new Map(refused.map(({ order, reason }) => [keyOfOrder(order), reason]))
-    return items.map(({ position }, index): Outcome => {
+    return items.map((_, index): Outcome => {
       const order = orders[index]!
       const key = keyOfOrder(order)
       const before = held.get(key)
       const reason = reasons.get(key)
       if (reason !== undefined) {
-        return { position, status: "skipped", detail: reason, action_id: null, before: null, after: null }
+        return { status: "skipped", detail: reason, action_id: null, before: null, after: null }
       }
       if (!done.has(key)) {
-        return { position, status: "skipped", detail: "in_force", action_id: before!.id, before: null, after: null }
+        return { status: "skipped", detail: "in_force", action_id: before!.id, before: null, after: null }
       }
       return {
-        position,
         status: "succeeded",
         detail: before === undefined ? "created" : "prolonged",
         action_id: before?.id ?? order.id,
@@ -148,10 +143,9 @@ export const jobStatements = Effect.gen(function*() {
       Effect.flatMap(Schema.decodeUnknown(Schema.Array(Schema.Struct({ id: Schema.String, ends: Schema.Boolean }))))
     )
     const ends = new Map(restored.map(({ ends, id }) => [id, ends]))
-    return items.map(({ action_id, position }): Outcome => {
+    return items.map(({ action_id }): Outcome => {
       const ended = ends.get(action_id!)
       return {
-        position,
         status: ended === undefined ? "skipped" : "succeeded",
         detail: ended === undefined ? "changed_since" : ended ? "removed" : "restored",
         action_id,
@@ -161,19 +155,19 @@ export const jobStatements = Effect.gen(function*() {
     })
   })
 
-  const log = (id: JobId, outcomes: ReadonlyArray<Outcome>) =>
-    sql`UPDATE bulk_job_items AS item SET status = done.status, detail = done.detail, action_id = done.action_id,
-        before_expires_at = done.before, after_expires_at = done.after
+  const log = (id: JobId, from: number, outcomes: ReadonlyArray<Outcome>) =>
+    sql`UPDATE bulk_job_items AS item SET status = done.status, detail = done.detail,
+        action_id = done.action_id::uuid, before_expires_at = done.before::timestamptz,
+        after_expires_at = done.after::timestamptz
       FROM unnest(
-        ${outcomes.map(({ position }) => position)}::integer[],
-        ${outcomes.map(({ status }) => status)}::text[],
-        ${outcomes.map(({ detail }) => detail)}::text[],
-        ${outcomes.map(({ action_id }) => action_id)}::uuid[],
-        ${outcomes.map(({ before }) => iso(before))}::timestamptz[],
-        ${outcomes.map(({ after }) => iso(after))}::timestamptz[]
-      ) AS done (position, status, detail, action_id, before, after)
-      WHERE item.job_id = ${id} AND item.position = done.position
-        AND item.position >= ${outcomes[0]!.position} AND item.position <= ${outcomes.at(-1)!.position}`
+        ${textArray(sql, outcomes.map(({ status }) => status))},
+        ${textArray(sql, outcomes.map(({ detail }) => detail))},
+        ${textArray(sql, outcomes.map(({ action_id }) => action_id))},
+        ${textArray(sql, outcomes.map(({ before }) => iso(before)))},
+        ${textArray(sql, outcomes.map(({ after }) => iso(after)))}
+      ) WITH ORDINALITY AS done (status, detail, action_id, before, after, number)
+      WHERE item.job_id = ${id} AND item.position = ${from - 1} + done.number
+        AND item.position >= ${from} AND item.position < ${from + outcomes.length}`
 
   /**
    * Deals with the next clients of a job. The job is locked last, so that a cancel waits for the commit alone, and moves
@@ -184,7 +178,7 @@ export const jobStatements = Effect.gen(function*() {
     const outcomes = items.length === 0
       ? []
       : yield* (job.kind === "undo" ? restore : apply)(job, items, at)
-    if (outcomes.length > 0) yield* log(job.id, outcomes)
+    if (outcomes.length > 0) yield* log(job.id, job.processed, outcomes)
     const tally = (status: Outcome["status"]) => outcomes.filter((outcome) => outcome.status === status).length
     const refused = outcomes.filter(({ detail }) => detail === "protected" || detail === "hourly_cap").length
     const after = {

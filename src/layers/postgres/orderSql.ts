@@ -4,7 +4,7 @@ import { ActionId, ActionType } from "../../schema/Action.ts"
 import { ActionLimits } from "../../services/ActionLimits.ts"
 import { type ActionOrder, admit, keyOfOrder, prolongs } from "../../services/ActionOrders.ts"
 import type { OrderedBy } from "../../services/Actions.ts"
-import { Timestamp } from "./sql.ts"
+import { textArray, Timestamp } from "./sql.ts"
 
 /** An action in force, locked by the transaction that reads it. */
 const Held = Schema.Struct({
@@ -41,13 +41,13 @@ export const orderStatements = Effect.gen(function*() {
     Result: Held,
     execute: (orders) =>
       sql`SELECT held.* FROM unnest(
-          ${orders.map(({ client }) => client)}::text[],
-          ${orders.map(({ type }) => type)}::text[],
-          ${orders.map(({ tag }) => tag ?? "")}::text[]
+          ${textArray(sql, orders.map(({ client }) => client))},
+          ${textArray(sql, orders.map(({ type }) => type))},
+          ${textArray(sql, orders.map(({ tag }) => tag))}
         ) AS wanted (client, type, tag)
         CROSS JOIN LATERAL (
           SELECT id, client, type, tag, expires_at FROM actions
-          WHERE status = 'active' AND client = wanted.client AND type = wanted.type AND tag = wanted.tag
+          WHERE status = 'active' AND client = wanted.client AND type = wanted.type AND tag = coalesce(wanted.tag, '')
           LIMIT 1 FOR UPDATE
         ) AS held`
   })
@@ -59,7 +59,7 @@ export const orderStatements = Effect.gen(function*() {
   const protectedAmong = SqlSchema.findAll({
     Request: Schema.Array(Schema.String),
     Result: Mac,
-    execute: (macs) => sql`SELECT mac FROM protected_macs WHERE mac = ANY (${macs})`
+    execute: (macs) => sql`SELECT mac FROM protected_macs WHERE mac = ANY (${textArray(sql, macs)})`
   })
 
   const decodeCount = Schema.decodeUnknown(Schema.Tuple(Schema.Struct({ begun: Schema.Int })))
@@ -80,17 +80,17 @@ export const orderStatements = Effect.gen(function*() {
     sql`INSERT INTO actions AS held (
         id, type, tag, client, client_mac, status, reason, origin_kind, origin_id, created_at, expires_at
       )
-      SELECT id, type, tag, client, client_mac, 'active', ${reason}, ${origin.kind}, ${origin.id},
-        ${DateTime.toDateUtc(at)}::timestamptz, expires_at
+      SELECT id::uuid, type, coalesce(tag, ''), client, client_mac, 'active', ${reason}, ${origin.kind}, ${origin.id},
+        ${DateTime.toDateUtc(at)}::timestamptz, expires_at::timestamptz
       FROM unnest(
-        ${orders.map(({ id }) => id)}::uuid[],
-        ${orders.map(({ type }) => type)}::text[],
-        ${orders.map(({ tag }) => tag ?? "")}::text[],
-        ${orders.map(({ client }) => client)}::text[],
-        ${orders.map(({ client_mac }) => client_mac)}::text[],
-        ${orders.map(({ expires_at }) => isoOrNull(expires_at))}::timestamptz[]
+        ${textArray(sql, orders.map(({ id }) => id))},
+        ${textArray(sql, orders.map(({ type }) => type))},
+        ${textArray(sql, orders.map(({ tag }) => tag))},
+        ${textArray(sql, orders.map(({ client }) => client))},
+        ${textArray(sql, orders.map(({ client_mac }) => client_mac))},
+        ${textArray(sql, orders.map(({ expires_at }) => isoOrNull(expires_at)))}
       ) AS wanted (id, type, tag, client, client_mac, expires_at)
-      ORDER BY client COLLATE "C", type COLLATE "C", tag COLLATE "C"
+      ORDER BY client COLLATE "C", type COLLATE "C", coalesce(tag, '') COLLATE "C"
       ON CONFLICT (client, type, tag) WHERE status = 'active'
       DO UPDATE SET expires_at = excluded.expires_at, synced_at = NULL`
 
