@@ -4,7 +4,8 @@ import { assertActedOnce, assertEnforced, blockJob, bulkPlace, progressBeyond } 
 import { startChild } from "../support/childProcess.ts"
 import { liveSuite } from "../support/live.ts"
 
-const takeoverSecondsMax = 11
+/** On a machine that does nothing else; elsewhere it is told, and only has to come. */
+const takeoverSecondsMax = process.env["NETOPS_CHAOS"] === undefined ? 40 : 11
 
 liveSuite("bulk jobs on three nodes", ["nft", "ip", "nsenter"], () => {
   it.scopedLive(
