@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { BulkJobsPg } from "../src/layers/postgres/BulkJobsPg.ts"
 import { postgresClient } from "../src/layers/postgres/Postgres.ts"
 import { UsersPg } from "../src/layers/postgres/UsersPg.ts"
-import { identityOf } from "../src/schema/ActionRequest.ts"
+import { type ClientIdentity, identityOf } from "../src/schema/ActionRequest.ts"
 import { JobId } from "../src/schema/BulkJob.ts"
 import { UserId, Username } from "../src/schema/User.ts"
 import { BulkJobs } from "../src/services/BulkJobs.ts"
@@ -22,7 +22,11 @@ const newClients = (clients: number) => {
   return Array.from({ length: clients }, (_, index) => identityOf(mac(first + index)))
 }
 
-const create = (by: UserId, clients: number, delay?: Duration.DurationInput) =>
+const create = (
+  by: UserId,
+  clients: number | ReadonlyArray<ClientIdentity>,
+  delay?: Duration.DurationInput
+) =>
   Effect.gen(function*() {
     const at = yield* DateTime.now
     return yield* (yield* BulkJobs).create({
@@ -35,7 +39,7 @@ const create = (by: UserId, clients: number, delay?: Duration.DurationInput) =>
       request_id: "bench",
       scheduled_at: delay === undefined ? null : DateTime.addDuration(at, delay),
       created_at: at
-    }, newClients(clients))
+    }, typeof clients === "number" ? newClients(clients) : clients)
   })
 
 const untilEnded = (id: JobId) =>
@@ -125,11 +129,12 @@ export const bulk = (service: Service): Promise<ReadonlyArray<Result>> => {
       yield* sql`CREATE TABLE bench_items (LIKE bulk_job_items INCLUDING ALL)`
       yield* sql`CREATE TABLE bench_actions (LIKE actions INCLUDING ALL)`
 
-      const bare = newClients(count).map(({ client }) => client)
+      const clients = newClients(count)
+      const bare = clients.map(({ client }) => client)
       const stored = yield* Effect.promise(() =>
         compare({
           title: `bulk job of ${count} clients stored`,
-          ours: { name: "job", run: () => run(Effect.asVoid(create(by, count, "365 days"))) },
+          ours: { name: "job", run: () => run(Effect.asVoid(create(by, clients, "365 days"))) },
           peer: {
             name: "INSERT … SELECT unnest",
             run: () =>
