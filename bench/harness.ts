@@ -4,6 +4,8 @@ import { cpus, totalmem } from "node:os"
 /** One measured side: a name and what it does once; `rate` turns its seconds into a figure to read. */
 export interface Side {
   readonly name: string
+  /** What is to be there before each run, and isn't timed. */
+  readonly prepare?: () => Promise<unknown>
   readonly run: () => Promise<void>
 }
 
@@ -27,6 +29,7 @@ export interface Result {
 }
 
 const seconds = async (side: Side): Promise<number> => {
+  await side.prepare?.()
   const start = performance.now()
   await side.run()
   return (performance.now() - start) / 1000
@@ -38,8 +41,8 @@ export const median = (values: ReadonlyArray<number>): number => [...values].sor
 /** Runs both sides in turns and compares the medians; the ratio is ours to the peer's, of rates or of times. */
 export const compare = async (comparison: Comparison, rounds = 5): Promise<Result> => {
   const { ours, peer, target, title, work } = comparison
-  await ours.run()
-  await peer.run()
+  await seconds(ours)
+  await seconds(peer)
   const times: { readonly ours: Array<number>; readonly peer: Array<number> } = { ours: [], peer: [] }
   for (let round = 0; round < rounds; round++) {
     for (const side of round % 2 === 0 ? ["ours", "peer"] as const : ["peer", "ours"] as const) {

@@ -1,5 +1,7 @@
 import { Effect } from "effect"
 import { parseArgs } from "node:util"
+import { bulk } from "./bulk.ts"
+import { enforce } from "./enforce.ts"
 import { firewall } from "./firewall.ts"
 import { report, type Result } from "./harness.ts"
 import { ingest } from "./ingest.ts"
@@ -18,6 +20,8 @@ const cases: Readonly<Record<string, Case>> = {
   rules: benchRules,
   streams,
   streamDelay,
+  bulk,
+  enforce,
   firewall
 }
 
@@ -37,8 +41,11 @@ const main = Effect.scoped(
     const service = yield* startService
     const results: Array<Result> = []
     for (const name of named.length > 0 ? named : Object.keys(cases)) {
-      const measured = yield* Effect.promise(() => cases[name]!(service, Number(values.events)))
-      results.push(...[measured].flat())
+      const measured = [yield* Effect.promise(() => cases[name]!(service, Number(values.events)))].flat()
+      for (const { ours, peer, ratio, title } of measured) {
+        process.stderr.write(`${[title, ours, peer, ratio].filter((text) => text !== "").join(" | ")}\n`)
+      }
+      results.push(...measured)
     }
     yield* Effect.promise(() => report(results))
   })

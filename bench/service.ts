@@ -16,6 +16,7 @@ export interface Service {
   readonly client: Client
   /** URL of ClickHouse with the login in it; the database is `netops`. */
   readonly clickHouseUrl: string
+  /** URL of a database on its Postgres, `postgres` is that of the service. */
 }
 
 const password = "bench-password-0"
@@ -46,6 +47,7 @@ export const startService = Effect.gen(function*() {
     ["NETOPS_LOG_LEVEL", "WARN"],
     ["NETOPS_REQUESTS_PER_MINUTE", "1000000000"],
     ["NETOPS_STREAMS_PER_USER", "1000"],
+    ["NETOPS_BLOCKS_PER_HOUR", "1000000000"],
     ["DATABASE_URL", Redacted.value(postgres.url("postgres"))],
     ["CLICKHOUSE_URL", Redacted.value(clickhouse.url)],
     ["PATH", process.env["PATH"] ?? ""]
@@ -57,9 +59,10 @@ export const startService = Effect.gen(function*() {
   const client = yield* makeFetchClient({ baseUrl: url, token })
   return {
     url,
-    directory,
     token: Redacted.value(token),
     client,
-    clickHouseUrl: Redacted.value(clickhouse.url)
+    clickHouseUrl: Redacted.value(clickhouse.url),
+    postgresUrl: postgres.url,
+    directory
   } satisfies Service
 })

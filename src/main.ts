@@ -1,7 +1,6 @@
 import { Layer } from "effect"
 import { ActionLimitsLive } from "./layers/ActionLimitsLive.ts"
 import { AuditSealerLive } from "./layers/AuditSealer.ts"
-import { BulkWorker } from "./layers/BulkWorker.ts"
 import { DetectionsClickHouse } from "./layers/clickhouse/DetectionsClickHouse.ts"
 import { DhcpEventsClickHouse } from "./layers/clickhouse/DhcpEventsClickHouse.ts"
 import { FirewallEventsClickHouse } from "./layers/clickhouse/FirewallEventsClickHouse.ts"
@@ -10,6 +9,8 @@ import { ObservedClientsClickHouse } from "./layers/clickhouse/ObservedClientsCl
 import { RetentionClickHouse } from "./layers/clickhouse/RetentionClickHouse.ts"
 import { TrafficSamplesClickHouse } from "./layers/clickhouse/TrafficSamplesClickHouse.ts"
 import { AlarmRelaySingleton } from "./layers/cluster/AlarmRelay.ts"
+import { BulkJobRunLive } from "./layers/cluster/BulkJobRun.ts"
+import { BulkJobStarter } from "./layers/cluster/BulkJobStarter.ts"
 import { ClusterLive, ClusterNodeLive } from "./layers/cluster/Cluster.ts"
 import { DiskWatchSingleton } from "./layers/cluster/DiskWatchSingleton.ts"
 import { NotificationSingletons } from "./layers/cluster/NotificationSingletons.ts"
@@ -154,7 +155,7 @@ const SingletonsLive = Layer.mergeAll(
   SchedulerSingleton,
   AlarmRelaySingleton,
   EnforcementLoop,
-  BulkWorker,
+  BulkJobStarter,
   NotificationSingletons,
   TrafficSamplerSingleton,
   DiskWatchSingleton
@@ -168,6 +169,7 @@ export const ServerLive = HttpLive.pipe(
   Layer.provide(ListenerLive),
   Layer.provide(ApiLive),
   Layer.merge(SingletonsLive),
+  Layer.merge(BulkJobRunLive),
   Layer.provide(EnforcerNft),
   Layer.provide(RulesLive),
   Layer.provide(StoresLive),

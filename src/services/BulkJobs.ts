@@ -35,8 +35,9 @@ export const stateAfter = (job: Pick<BulkJob, "total" | "processed" | "failed">,
     : "completed"
 
 /**
- * Bulk jobs and what they do. A step acts in the same transaction that finds the job running and locks it: once a
- * cancel is answered nothing of the job happens any more, and a job comes into exactly one final state.
+ * Bulk jobs and what they do. A step acts in the transaction that moves the job on, which only succeeds while the job
+ * runs and nobody else has moved it: once a cancel is answered nothing of the job happens any more, no client is dealt
+ * with twice, and a job comes into exactly one final state.
  */
 export class BulkJobs extends Context.Tag("services/BulkJobs")<
   BulkJobs,
@@ -56,8 +57,8 @@ export class BulkJobs extends Context.Tag("services/BulkJobs")<
     readonly undo: (id: JobId, undo: NewUndo) => Effect.Effect<BulkJob, JobMissing | JobStateRefused>
     /** Starts what is due, and gives the jobs that run. */
     readonly running: (at: DateTime.Utc) => Effect.Effect<ReadonlyArray<JobId>>
-    /** Deals with the next clients of a running job, and gives whether it runs on. */
-    readonly step: (id: JobId, at: DateTime.Utc, clients: number) => Effect.Effect<boolean>
+    /** Deals with the next clients of a running job; where it goes on from then, null when it doesn't. */
+    readonly step: (id: JobId, at: DateTime.Utc, clients: number) => Effect.Effect<number | null>
     /** Ends a running job that can't go on. */
     readonly fail: (id: JobId, at: DateTime.Utc, error: string) => Effect.Effect<void>
     /** Tells that there may be something to do. */

@@ -204,7 +204,8 @@ export const bulkJobsContract = (
             assert.deepStrictEqual([after.processed, yield* itemsOf(job.id, 100)], [dealt, items])
             assert.strictEqual(after.succeeded + after.skipped + after.failed, after.processed)
           }
-          assert.isAbove(outcomes.size, 0)
+          // of few rounds all may end alike
+          assert.isAtLeast(outcomes.size, runs.races < 1000 ? 1 : 2)
         }))
     })
   })

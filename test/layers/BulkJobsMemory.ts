@@ -89,9 +89,9 @@ export const BulkJobsMemory = Layer.effect(
         return { ...item, status: "succeeded", detail: ends ? "removed" : "restored" }
       })
 
-    const step = (found: Held, at: DateTime.Utc, count: number): boolean => {
+    const step = (found: Held, at: DateTime.Utc, count: number): number | null => {
       const { items, job } = found
-      if (job.status !== "running") return false
+      if (job.status !== "running") return null
       const next = items.slice(job.processed, job.processed + count)
       const done = (job.kind === "undo" ? restore : apply)(job, next, at)
       done.forEach((item) => items[item.position] = item)
@@ -101,7 +101,7 @@ export const BulkJobsMemory = Layer.effect(
       const after = { ...job, processed: dealt.length, succeeded: tally("succeeded"), skipped: tally("skipped") }
       const status = stateAfter(after, refused)
       found.job = { ...after, status, finished_at: status === "running" ? null : at }
-      return status === "running"
+      return status === "running" ? after.processed : null
     }
 
     const cancel = (found: Held, at: DateTime.Utc) => {

@@ -23,7 +23,7 @@ export const placeInMemory = (
     if (action.type === "block" && DateTime.greaterThan(action.created_at, DateTime.subtract(at, { hours: 1 }))) begun++
     if (!keys.has(keyOfOrder(action))) continue
     const current = actionAt(action, at)
-    actions.set(action.id, current)
+    if (current !== action) actions.set(action.id, new Action({ ...current, synced_at: null }))
     if (current.status === "active") held.set(keyOfOrder(current), current)
   }
   const { admitted, refused } = admit(orders, {

@@ -88,11 +88,12 @@ export class BulkApi extends HttpApiGroup.make("bulk")
     HttpApiEndpoint.get("jobEvents", `${job}/events`)
       .setPath(jobPath)
       .addSuccess(Schema.String.pipe(HttpApiSchema.withEncoding({ kind: "Text", contentType: "text/event-stream" })))
+      .addSuccess(HttpApiSchema.NoContent)
       .addError(wire(NotFound))
       .annotate(OpenApi.Summary, "Follow a bulk job")
       .annotate(
         OpenApi.Description,
-        "Server-sent events: `progress` with the job whenever it has changed, `end` with its final state, after which the stream ends."
+        "Server-sent events: `progress` with the job whenever it has changed, `end` with its final state, after which the stream ends. A `Last-Event-ID` spares what was seen already; to one who has seen the end the answer is 204."
       )
       .annotateContext(requires("actions:read"))
   )

@@ -14,6 +14,7 @@ import { BulkJobs } from "../../services/BulkJobs.ts"
 import { Enforcer } from "../../services/Enforcer.ts"
 import { Ids } from "../../services/Ids.ts"
 import { ProtectedMacs } from "../../services/ProtectedMacs.ts"
+import { note } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
 import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
@@ -89,7 +90,9 @@ export const ActionsHttp = group(
           Effect.gen(function*() {
             const at = yield* DateTime.now
             const cancelled_jobs = yield* jobs.cancelAll(at)
-            return { success: true as const, removed_count: yield* actions.removeAll(at), cancelled_jobs }
+            const removed_count = yield* actions.removeAll(at)
+            yield* note({ target: "all", after: { removed_count, cancelled_jobs } })
+            return { success: true as const, removed_count, cancelled_jobs }
           }),
         { uninterruptible: true }
       )
@@ -102,6 +105,7 @@ export const ActionsHttp = group(
         Effect.fnUntraced(function*({ payload }) {
           const user = yield* CurrentUser
           const at = yield* DateTime.now
+          yield* note({ target: payload.mac })
           const entry = yield* protectedMacs.add({ mac: payload.mac, comment: payload.comment ?? "", by: user.id, at })
           return HttpServerResponse.unsafeJson(yield* Effect.orDie(encodeProtected(entry)), {
             status: 201,
@@ -114,6 +118,7 @@ export const ActionsHttp = group(
         "unprotect",
         ({ path }) =>
           protectedMac.parse(path.mac).pipe(
+            Effect.tap((mac) => note({ target: mac })),
             Effect.flatMap((mac) => Effect.as(protectedMacs.remove(mac), { success: true as const, id: mac })),
             Effect.catchTag("ProtectedMacs/ProtectedMacMissing", protectedMac.missing)
           ),

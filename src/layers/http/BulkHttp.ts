@@ -14,7 +14,7 @@ import { BulkJob, JobId } from "../../schema/BulkJob.ts"
 import { BulkActions } from "../../services/BulkActions.ts"
 import { BulkJobs } from "../../services/BulkJobs.ts"
 import { Ids } from "../../services/Ids.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
+import { CurrentRequest, note } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
 import { group } from "./group.ts"
 import { idFrom } from "./ids.ts"
@@ -33,7 +33,10 @@ const accepted = (job: BulkJob) =>
 
 const pollEvery = "250 millis"
 
-const eventOf = (job: BulkJob) => sseFrame({ event: isOpen(job) ? "progress" : "end", data: encodeJob(job) })
+/** Names what a follower has seen of a job. */
+const eventId = ({ processed, status }: BulkJob) => `${status}-${processed}`
+const eventOf = (job: BulkJob) =>
+  sseFrame({ id: eventId(job), event: isOpen(job) ? "progress" : "end", data: encodeJob(job) })
 
 export const BulkHttp = group(
   Api,
@@ -50,10 +53,11 @@ export const BulkHttp = group(
         Effect.catchTag("BulkJobs/JobMissing", jobId.missing)
       )
 
-    const follow = (id: JobId) =>
+    const follow = (id: JobId, lastSeen: string | undefined) =>
       Stream.repeatEffectWithSchedule(jobs.get(id), Schedule.spaced(pollEvery)).pipe(
         Stream.changesWith((a, b) => a.status === b.status && a.processed === b.processed),
         Stream.takeUntil((job) => !isOpen(job)),
+        Stream.dropWhile((job) => eventId(job) === lastSeen),
         Stream.map(eventOf),
         Stream.merge(
           Stream.repeatEffectWithSchedule(Effect.succeed(heartbeat), Schedule.spaced("15 seconds")),
@@ -102,12 +106,19 @@ export const BulkHttp = group(
           Effect.flatMap((id) => jobs.items(id, urlParams)),
           Effect.catchTags({ "BulkJobs/JobMissing": jobId.missing, "Page/InvalidCursor": invalidCursor })
         ))
-      .handle("jobEvents", ({ path }) => Effect.map(find(path.id), ({ id }) => sseResponse(follow(id))))
+      .handle("jobEvents", ({ path, request }) =>
+        Effect.map(find(path.id), (job) => {
+          const lastSeen = request.headers["last-event-id"]
+          // By this answer a browser's EventSource doesn't come again.
+          if (!isOpen(job) && lastSeen === eventId(job)) return HttpServerResponse.empty({ status: 204 })
+          return sseResponse(follow(job.id, lastSeen))
+        }))
       .handle(
         "cancel",
         ({ path }) =>
           Effect.all([jobId.parse(path.id), DateTime.now]).pipe(
             Effect.flatMap(([id, at]) => jobs.cancel(id, at)),
+            Effect.tap(({ processed, status, total }) => note({ after: { status, processed, total } })),
             Effect.map(({ id }) => ({ success: true as const, job_id: id, status: "cancelled" as const })),
             Effect.catchTags({
               "BulkJobs/JobMissing": jobId.missing,

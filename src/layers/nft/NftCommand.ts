@@ -10,11 +10,16 @@ const processesMax = 8
 const messagesMax = 20
 const messageMaxLength = 500
 
-const Counter = Schema.Struct({ name: Schema.String, packets: Schema.Number, bytes: Schema.Number })
+const Counter = Schema.Struct({
+  family: Schema.String,
+  table: Schema.String,
+  name: Schema.String,
+  packets: Schema.Number,
+  bytes: Schema.Number
+})
 const decodeCounters = Schema.decode(
   Schema.parseJson(Schema.Struct({ nftables: Schema.Array(Schema.Struct({ counter: Schema.optional(Counter) })) }))
 )
-const noSuchTable = /No such file or directory/
 
 const unavailable = (reason: string) => new NftUnavailable({ reason })
 
@@ -117,14 +122,13 @@ const make = Effect.gen(function*() {
     target: target.name,
     version,
     probe,
+    // Only the terse listing of everything leaves the elements of sets in the kernel: `list counters` fetches them.
     counters: ({ family, name }) =>
-      Effect.gen(function*() {
-        const result = yield* processes.withPermits(1)(run("-j", "list", "counters", "table", family, name))
-        if (result.code !== 0 && noSuchTable.test(result.stderr)) return []
-        if (result.code !== 0) return yield* unavailable(messagesOf(result).join("; "))
-        const { nftables } = yield* decodeCounters(result.stdout)
-        return nftables.flatMap(({ counter }) => counter === undefined ? [] : [counter])
-      }).pipe(
+      read("-j", "-t", "list", "ruleset").pipe(
+        Effect.flatMap(decodeCounters),
+        Effect.map(({ nftables }) =>
+          nftables.flatMap(({ counter }) => counter?.family === family && counter.table === name ? [counter] : [])
+        ),
         Effect.catchTag("ParseError", () => unavailable("nft listed what isn't libnftables JSON")),
         Effect.withSpan("Nft.counters")
       ),

@@ -94,7 +94,7 @@ export const ActionsPg = Layer.effect(
         return sql`
           SELECT DISTINCT client FROM actions WHERE ${inForce("block")}
           EXCEPT SELECT client FROM actions WHERE ${inForce("allow")}
-          ORDER BY client COLLATE "C"`
+          ORDER BY client`
       }
     })
     const get = Effect.fn("Actions.get")(function*(id: ActionId) {

@@ -6,7 +6,8 @@ import { decodeCursor, encodeCursor, InvalidCursor } from "../../schema/Page.ts"
 import { BulkJobs, JobMissing, JobStateRefused } from "../../services/BulkJobs.ts"
 import { JobRow, jobStatements, NewJobRow } from "./bulkJobSql.ts"
 import { newestPage } from "./newestPage.ts"
-import { onUniqueViolation, Timestamp } from "./sql.ts"
+import { orderStatements } from "./orderSql.ts"
+import { onUniqueViolation, textArray, Timestamp } from "./sql.ts"
 
 const fresh = {
   kind: "apply",
@@ -28,13 +29,14 @@ export const BulkJobsPg = Layer.effect(
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const pg = yield* PgClient.PgClient
-    const { advance, lockRunning } = yield* jobStatements
+    const { advance, findRunning } = yield* jobStatements
     const page = yield* newestPage({
       table: "bulk_jobs",
       time: "created_at",
       row: JobRow,
       position: ({ created_at, id }) => ({ at: created_at, id })
     })
+    const { exclusively } = yield* orderStatements
     const decodeItems = Schema.decodeUnknown(Schema.Array(BulkItem))
 
     const findOne = SqlSchema.findOne({
@@ -87,7 +89,8 @@ export const BulkJobsPg = Layer.effect(
         return yield* insert(row).pipe(
           Effect.zipLeft(sql`INSERT INTO bulk_job_items (job_id, position, client, client_mac)
             SELECT ${job.id}::uuid, position - 1, client, client_mac FROM unnest(
-              ${clients.map(({ client }) => client)}::text[], ${clients.map(({ client_mac }) => client_mac)}::text[]
+              ${textArray(sql, clients.map(({ client }) => client))},
+              ${textArray(sql, clients.map(({ client_mac }) => client_mac))}
             ) WITH ORDINALITY AS chosen (client, client_mac, position)`),
           sql.withTransaction,
           Effect.orDie
@@ -111,7 +114,13 @@ export const BulkJobsPg = Layer.effect(
         if (job !== undefined) return job
         return yield* new JobStateRefused({ status: (yield* get(id)).status })
       }),
-      cancelAll: (at) => Effect.orDie(Effect.map(cancelOpen({ ids: null, at }), (rows) => rows.length)),
+      cancelAll: (at) =>
+        // A step locks actions before its job; who goes on to lift actions has to come before or after it.
+        Effect.zipRight(exclusively, cancelOpen({ ids: null, at })).pipe(
+          sql.withTransaction,
+          Effect.map((rows) => rows.length),
+          Effect.orDie
+        ),
       undo: Effect.fn("BulkJobs.undo")(function*(id, undo) {
         const job = yield* get(id)
         const refused = () => new JobStateRefused({ status: job.status })
@@ -129,8 +138,8 @@ export const BulkJobsPg = Layer.effect(
           scheduled_at: null,
           started_at: undo.created_at
         }).pipe(
-          Effect.zipLeft(sql`INSERT INTO bulk_job_items (job_id, position, client, client_mac, action_id)
-            SELECT ${undo.id}::uuid, row_number() OVER (ORDER BY position) - 1, client, client_mac, action_id
+          Effect.zipLeft(sql`INSERT INTO bulk_job_items (job_id, position, client, client_mac, action_id, of_position)
+            SELECT ${undo.id}::uuid, row_number() OVER (ORDER BY position) - 1, client, client_mac, action_id, position
             FROM bulk_job_items WHERE job_id = ${id} AND status = 'succeeded'`),
           sql.withTransaction,
           Effect.catchTags({ ParseError: Effect.die, NoSuchElementException: Effect.die }),
@@ -139,12 +148,13 @@ export const BulkJobsPg = Layer.effect(
       }),
       running: (at) => Effect.orDie(Effect.map(start(at), (rows) => rows.map(({ id }) => id))),
       step: (id, at, clients) =>
-        lockRunning(id).pipe(
+        findRunning(id).pipe(
           Effect.flatMap(Option.match({
-            onNone: () => Effect.succeed(false),
+            onNone: () => Effect.succeed(null),
             onSome: (job) => advance(job, at, clients)
           })),
           sql.withTransaction,
+          Effect.retry({ while: ({ _tag }) => _tag === "BulkJobs/Superseded" }),
           Effect.orDie,
           Effect.withSpan("BulkJobs.step")
         ),

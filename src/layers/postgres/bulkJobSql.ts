@@ -1,12 +1,12 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { DateTime, Duration, Effect, Schema } from "effect"
+import { Data, DateTime, Duration, Effect, Schema } from "effect"
 import { type ActionId, ActionSpec } from "../../schema/Action.ts"
 import { BulkCriteria } from "../../schema/BulkCriteria.ts"
-import { BulkItem, BulkJob, type JobId } from "../../schema/BulkJob.ts"
+import { BulkJob, type JobId } from "../../schema/BulkJob.ts"
 import { type ActionOrder, keyOfOrder } from "../../services/ActionOrders.ts"
 import { stateAfter } from "../../services/BulkJobs.ts"
 import { orderStatements } from "./orderSql.ts"
-import { Timestamp } from "./sql.ts"
+import { textArray, Timestamp } from "./sql.ts"
 
 const times = {
   scheduled_at: Schema.NullOr(Timestamp),
@@ -26,14 +26,17 @@ export const NewJobRow = Schema.Struct({
   criteria: Schema.parseJson(BulkCriteria)
 })
 
-const ItemRow = Schema.Struct({
-  ...BulkItem.fields,
-  before_expires_at: Schema.NullOr(Timestamp),
-  after_expires_at: Schema.NullOr(Timestamp)
-})
-type ItemRow = typeof ItemRow.Type
+/** The next clients of a job, as columns with commas: rows are decoded one by one, which takes far longer. */
+const Items = Schema.Struct({ clients: Schema.String, macs: Schema.String, actions: Schema.String })
 
-interface Outcome extends Pick<ItemRow, "position" | "detail" | "action_id"> {
+interface Client {
+  readonly client: string
+  readonly client_mac: string | null
+  readonly action_id: string | null
+}
+
+interface Outcome extends Pick<Client, "action_id"> {
+  readonly detail: string
   readonly status: "succeeded" | "skipped" | "failed"
   readonly before: DateTime.Utc | null
   readonly after: DateTime.Utc | null
@@ -41,26 +44,42 @@ interface Outcome extends Pick<ItemRow, "position" | "detail" | "action_id"> {
 
 const iso = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
 
-/** The statements of a step; all run in the transaction that has locked the running job. */
+/** The job was cancelled, or moved by another node, while this one worked: what was done has to be rolled back. */
+export class Superseded extends Data.TaggedError("BulkJobs/Superseded")<{}> {}
+
+/** The statements of a step, which run in one transaction. */
 export const jobStatements = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  const { place } = yield* orderStatements
+  const { exclusively, place } = yield* orderStatements
 
-  const lockRunning = SqlSchema.findOne({
+  const findRunning = SqlSchema.findOne({
     Request: Schema.String,
     Result: JobRow,
-    execute: (id) => sql`SELECT * FROM bulk_jobs WHERE id = ${id} AND status = 'running' FOR NO KEY UPDATE`
+    execute: (id) => sql`SELECT * FROM bulk_jobs WHERE id = ${id} AND status = 'running'`
   })
 
-  const nextItems = SqlSchema.findAll({
+  const nextItems = SqlSchema.single({
     Request: Schema.Struct({ id: Schema.String, from: Schema.Int, count: Schema.Int }),
-    Result: ItemRow,
+    Result: Items,
     execute: ({ count, from, id }) =>
-      sql`SELECT * FROM bulk_job_items WHERE job_id = ${id} AND position >= ${from} AND position < ${from + count}
-        ORDER BY position`
+      sql`SELECT coalesce(string_agg(client, ',' ORDER BY position), '') AS clients,
+          coalesce(string_agg(coalesce(client_mac, ''), ',' ORDER BY position), '') AS macs,
+          coalesce(string_agg(coalesce(action_id::text, ''), ',' ORDER BY position), '') AS actions
+        FROM bulk_job_items WHERE job_id = ${id} AND position >= ${from} AND position < ${from + count}`
   })
 
-  const apply = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<ItemRow>, at: DateTime.Utc) {
+  const nextClients = Effect.fnUntraced(function*({ id, processed }: JobRow, count: number) {
+    const columns = yield* nextItems({ id, from: processed, count })
+    if (columns.clients === "") return []
+    const [macs, actions] = [columns.macs.split(","), columns.actions.split(",")]
+    return columns.clients.split(",").map((client, index): Client => ({
+      client,
+      client_mac: macs[index] || null,
+      action_id: actions[index] || null
+    }))
+  })
+
+  const apply = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
     const { duration_minutes, tag, type } = job.action
     const expires_at = duration_minutes === undefined
       ? null
@@ -80,19 +99,18 @@ export const jobStatements = Effect.gen(function*() {
     })
     const done = new Set(changed.map(keyOfOrder))
     const reasons = new Map(refused.map(({ order, reason }) => [keyOfOrder(order), reason]))
-    return items.map(({ position }, index): Outcome => {
+    return items.map((_, index): Outcome => {
       const order = orders[index]!
       const key = keyOfOrder(order)
       const before = held.get(key)
       const reason = reasons.get(key)
       if (reason !== undefined) {
-        return { position, status: "skipped", detail: reason, action_id: null, before: null, after: null }
+        return { status: "skipped", detail: reason, action_id: null, before: null, after: null }
       }
       if (!done.has(key)) {
-        return { position, status: "skipped", detail: "in_force", action_id: before!.id, before: null, after: null }
+        return { status: "skipped", detail: "in_force", action_id: before!.id, before: null, after: null }
       }
       return {
-        position,
         status: "succeeded",
         detail: before === undefined ? "created" : "prolonged",
         action_id: before?.id ?? order.id,
@@ -103,13 +121,16 @@ export const jobStatements = Effect.gen(function*() {
   })
 
   // Only what still is as the job left it: what others changed since is theirs.
-  const restore = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<ItemRow>, at: DateTime.Utc) {
+  const restore = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
     const now = DateTime.toDateUtc(at)
+    yield* exclusively
     const restored = yield* sql`WITH due AS (
         SELECT held.id, was.detail = 'created' AS ends, was.before_expires_at
-        FROM actions held JOIN bulk_job_items was ON was.action_id = held.id
-        WHERE was.job_id = ${job.undo_of} AND was.status = 'succeeded'
-          AND held.id = ANY (${items.map(({ action_id }) => action_id)}::uuid[])
+        FROM bulk_job_items item
+          JOIN bulk_job_items was ON was.job_id = ${job.undo_of} AND was.position = item.of_position
+          JOIN actions held ON held.id = was.action_id
+        WHERE item.job_id = ${job.id} AND item.position >= ${job.processed}
+          AND item.position < ${job.processed + items.length}
           AND held.status = 'active' AND (held.expires_at IS NULL OR held.expires_at > ${now})
           AND held.expires_at IS NOT DISTINCT FROM was.after_expires_at
         ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
@@ -122,10 +143,9 @@ export const jobStatements = Effect.gen(function*() {
       Effect.flatMap(Schema.decodeUnknown(Schema.Array(Schema.Struct({ id: Schema.String, ends: Schema.Boolean }))))
     )
     const ends = new Map(restored.map(({ ends, id }) => [id, ends]))
-    return items.map(({ action_id, position }): Outcome => {
+    return items.map(({ action_id }): Outcome => {
       const ended = ends.get(action_id!)
       return {
-        position,
         status: ended === undefined ? "skipped" : "succeeded",
         detail: ended === undefined ? "changed_since" : ended ? "removed" : "restored",
         action_id,
@@ -135,26 +155,30 @@ export const jobStatements = Effect.gen(function*() {
     })
   })
 
-  const log = (id: JobId, outcomes: ReadonlyArray<Outcome>) =>
-    sql`UPDATE bulk_job_items AS item SET status = done.status, detail = done.detail, action_id = done.action_id,
-        before_expires_at = done.before, after_expires_at = done.after
+  const log = (id: JobId, from: number, outcomes: ReadonlyArray<Outcome>) =>
+    sql`UPDATE bulk_job_items AS item SET status = done.status, detail = done.detail,
+        action_id = done.action_id::uuid, before_expires_at = done.before::timestamptz,
+        after_expires_at = done.after::timestamptz
       FROM unnest(
-        ${outcomes.map(({ position }) => position)}::integer[],
-        ${outcomes.map(({ status }) => status)}::text[],
-        ${outcomes.map(({ detail }) => detail)}::text[],
-        ${outcomes.map(({ action_id }) => action_id)}::uuid[],
-        ${outcomes.map(({ before }) => iso(before))}::timestamptz[],
-        ${outcomes.map(({ after }) => iso(after))}::timestamptz[]
-      ) AS done (position, status, detail, action_id, before, after)
-      WHERE item.job_id = ${id} AND item.position = done.position`
+        ${textArray(sql, outcomes.map(({ status }) => status))},
+        ${textArray(sql, outcomes.map(({ detail }) => detail))},
+        ${textArray(sql, outcomes.map(({ action_id }) => action_id))},
+        ${textArray(sql, outcomes.map(({ before }) => iso(before)))},
+        ${textArray(sql, outcomes.map(({ after }) => iso(after)))}
+      ) WITH ORDINALITY AS done (status, detail, action_id, before, after, number)
+      WHERE item.job_id = ${id} AND item.position = ${from - 1} + done.number
+        AND item.position >= ${from} AND item.position < ${from + outcomes.length}`
 
-  /** Deals with the next clients of a job that this transaction has locked, and gives whether it runs on. */
+  /**
+   * Deals with the next clients of a job. The job is locked last, so that a cancel waits for the commit alone, and moves
+   * only from where it was read: when it was cancelled or moved meanwhile all is rolled back.
+   */
   const advance = Effect.fnUntraced(function*(job: JobRow, at: DateTime.Utc, count: number) {
-    const items = yield* nextItems({ id: job.id, from: job.processed, count })
+    const items = yield* nextClients(job, count)
     const outcomes = items.length === 0
       ? []
       : yield* (job.kind === "undo" ? restore : apply)(job, items, at)
-    if (outcomes.length > 0) yield* log(job.id, outcomes)
+    if (outcomes.length > 0) yield* log(job.id, job.processed, outcomes)
     const tally = (status: Outcome["status"]) => outcomes.filter((outcome) => outcome.status === status).length
     const refused = outcomes.filter(({ detail }) => detail === "protected" || detail === "hourly_cap").length
     const after = {
@@ -163,12 +187,15 @@ export const jobStatements = Effect.gen(function*() {
       failed: job.failed + tally("failed")
     }
     const status = stateAfter(after, job.refused + refused)
-    yield* sql`UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed}, failed = ${after.failed},
-      succeeded = succeeded + ${tally("succeeded")}, skipped = skipped + ${tally("skipped")},
-      refused = refused + ${refused}, finished_at = ${status === "running" ? null : DateTime.toDateUtc(at)}
-      WHERE id = ${job.id}`
-    return status === "running"
+    const moved = yield* sql`UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed},
+        failed = ${after.failed}, succeeded = succeeded + ${tally("succeeded")}, skipped = skipped + ${
+      tally("skipped")
+    },
+        refused = refused + ${refused}, finished_at = ${status === "running" ? null : DateTime.toDateUtc(at)}
+      WHERE id = ${job.id} AND status = 'running' AND processed = ${job.processed} RETURNING 1`
+    if (moved.length === 0) return yield* new Superseded()
+    return status === "running" ? after.processed : null
   })
 
-  return { lockRunning, advance }
+  return { findRunning, advance }
 })

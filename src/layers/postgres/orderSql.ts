@@ -1,10 +1,10 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { DateTime, Effect, Schema } from "effect"
+import { Array, DateTime, Effect, Schema } from "effect"
 import { ActionId, ActionType } from "../../schema/Action.ts"
 import { ActionLimits } from "../../services/ActionLimits.ts"
 import { type ActionOrder, admit, keyOfOrder, prolongs } from "../../services/ActionOrders.ts"
 import type { OrderedBy } from "../../services/Actions.ts"
-import { Timestamp } from "./sql.ts"
+import { textArray, Timestamp } from "./sql.ts"
 
 /** An action in force, locked by the transaction that reads it. */
 const Held = Schema.Struct({
@@ -21,6 +21,9 @@ const Mac = Schema.Struct({ mac: Schema.String })
 // Orders are placed by one transaction at a time, so that none of them exceeds the cap together.
 const orderLock = 7_203_641_950
 
+const byClient = (a: ActionOrder, b: ActionOrder) => a.client < b.client ? -1 : a.client > b.client ? 1 : 0
+const runOut = ({ expires_at }: Held, at: DateTime.Utc) =>
+  expires_at !== null && DateTime.lessThanOrEqualTo(expires_at, at)
 const isoOrNull = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
 
 /** Places orders inside the caller's transaction: the one way in which actions come into force. */
@@ -28,58 +31,66 @@ export const orderStatements = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const limits = yield* ActionLimits
 
-  const wanted = (orders: ReadonlyArray<ActionOrder>) =>
-    sql`unnest(
-      ${orders.map(({ client }) => client)}::text[],
-      ${orders.map(({ type }) => type)}::text[],
-      ${orders.map(({ tag }) => tag ?? "")}::text[]
-    ) AS wanted (client, type, tag)`
+  // A node that is frozen while it holds the lock loses it before another one is to go on in its place.
+  const exclusively = sql`SELECT set_config('idle_in_transaction_session_timeout', '8s', true),
+    pg_advisory_xact_lock(${orderLock}::bigint)`
 
-  const endExpired = (orders: ReadonlyArray<ActionOrder>, at: DateTime.Utc) =>
-    sql`WITH due AS (
-        SELECT held.id FROM actions held JOIN ${wanted(orders)} USING (client, type, tag)
-        WHERE held.status = 'active' AND held.expires_at <= ${DateTime.toDateUtc(at)}
-        ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
-      )
-      UPDATE actions SET status = 'expired', ended_at = expires_at, synced_at = NULL FROM due WHERE actions.id = due.id`
-
+  // Row by row through the index of active actions: a join is planned by statistics, which a new table lacks.
   const heldBy = SqlSchema.findAll({
     Request: Schema.Any as Schema.Schema<ReadonlyArray<ActionOrder>>,
     Result: Held,
     execute: (orders) =>
-      sql`SELECT held.id, held.client, held.type, held.tag, held.expires_at
-        FROM actions held JOIN ${wanted(orders)} USING (client, type, tag)
-        WHERE held.status = 'active' ORDER BY held.client, held.type, held.tag FOR UPDATE OF held`
+      sql`SELECT held.* FROM unnest(
+          ${textArray(sql, orders.map(({ client }) => client))},
+          ${textArray(sql, orders.map(({ type }) => type))},
+          ${textArray(sql, orders.map(({ tag }) => tag))}
+        ) AS wanted (client, type, tag)
+        CROSS JOIN LATERAL (
+          SELECT id, client, type, tag, expires_at FROM actions
+          WHERE status = 'active' AND client = wanted.client AND type = wanted.type AND tag = coalesce(wanted.tag, '')
+          LIMIT 1 FOR UPDATE
+        ) AS held`
   })
+
+  const endExpired = (actions: ReadonlyArray<Held>) =>
+    sql`UPDATE actions SET status = 'expired', ended_at = expires_at, synced_at = NULL
+      WHERE id = ANY (${actions.map(({ id }) => id)}::uuid[])`
 
   const protectedAmong = SqlSchema.findAll({
     Request: Schema.Array(Schema.String),
     Result: Mac,
-    execute: (macs) => sql`SELECT mac FROM protected_macs WHERE mac = ANY (${macs})`
+    execute: (macs) => sql`SELECT mac FROM protected_macs WHERE mac = ANY (${textArray(sql, macs)})`
   })
 
   const decodeCount = Schema.decodeUnknown(Schema.Tuple(Schema.Struct({ begun: Schema.Int })))
   const recentBlocks = (at: DateTime.Utc) =>
-    sql`SELECT count(*) AS begun FROM actions
-      WHERE type = 'block' AND created_at > ${DateTime.toDateUtc(at)}::timestamptz - interval '1 hour'`.pipe(
+    sql`SELECT coalesce(sum(begun), 0) AS begun FROM blocks_begun
+      WHERE at > ${DateTime.toDateUtc(at)}::timestamptz - interval '1 hour'`.pipe(
       Effect.flatMap(decodeCount)
     )
+
+  const countBlocks = (at: DateTime.Utc, begun: number) =>
+    sql`WITH past AS (
+        DELETE FROM blocks_begun WHERE at < ${DateTime.toDateUtc(at)}::timestamptz - interval '1 day'
+      )
+      INSERT INTO blocks_begun AS known (at, begun) VALUES (${DateTime.toDateUtc(at)}, ${begun})
+      ON CONFLICT (at) DO UPDATE SET begun = known.begun + excluded.begun`
 
   const insert = (orders: ReadonlyArray<ActionOrder>, { at, origin, reason }: OrderedBy) =>
     sql`INSERT INTO actions AS held (
         id, type, tag, client, client_mac, status, reason, origin_kind, origin_id, created_at, expires_at
       )
-      SELECT id, type, tag, client, client_mac, 'active', ${reason}, ${origin.kind}, ${origin.id},
-        ${DateTime.toDateUtc(at)}::timestamptz, expires_at
+      SELECT id::uuid, type, coalesce(tag, ''), client, client_mac, 'active', ${reason}, ${origin.kind}, ${origin.id},
+        ${DateTime.toDateUtc(at)}::timestamptz, expires_at::timestamptz
       FROM unnest(
-        ${orders.map(({ id }) => id)}::uuid[],
-        ${orders.map(({ type }) => type)}::text[],
-        ${orders.map(({ tag }) => tag ?? "")}::text[],
-        ${orders.map(({ client }) => client)}::text[],
-        ${orders.map(({ client_mac }) => client_mac)}::text[],
-        ${orders.map(({ expires_at }) => isoOrNull(expires_at))}::timestamptz[]
+        ${textArray(sql, orders.map(({ id }) => id))},
+        ${textArray(sql, orders.map(({ type }) => type))},
+        ${textArray(sql, orders.map(({ tag }) => tag))},
+        ${textArray(sql, orders.map(({ client }) => client))},
+        ${textArray(sql, orders.map(({ client_mac }) => client_mac))},
+        ${textArray(sql, orders.map(({ expires_at }) => isoOrNull(expires_at)))}
       ) AS wanted (id, type, tag, client, client_mac, expires_at)
-      ORDER BY client COLLATE "C", type COLLATE "C", tag COLLATE "C"
+      ORDER BY client COLLATE "C", type COLLATE "C", coalesce(tag, '') COLLATE "C"
       ON CONFLICT (client, type, tag) WHERE status = 'active'
       DO UPDATE SET expires_at = excluded.expires_at, synced_at = NULL`
 
@@ -101,17 +112,21 @@ export const orderStatements = Effect.gen(function*() {
 
   /** Orders of one kind at most for each client; the transaction must not lock rows of actions before. */
   const place = Effect.fnUntraced(function*(orders: ReadonlyArray<ActionOrder>, by: OrderedBy) {
-    yield* sql`SELECT pg_advisory_xact_lock(${orderLock}::bigint)`
-    yield* endExpired(orders, by.at)
-    const held = new Map((yield* heldBy(orders)).map((row) => [keyOfOrder(row), row]))
-    const { admitted, refused } = admit(orders, yield* guardFor(orders, held, by.at))
+    yield* exclusively
+    const active = yield* heldBy([...orders].sort(byClient))
+    const [held, expired] = Array.partition(active, (row) => runOut(row, by.at))
+    if (expired.length > 0) yield* endExpired(expired)
+    const known = new Map(held.map((row) => [keyOfOrder(row), row]))
+    const { admitted, refused } = admit(orders, yield* guardFor(orders, known, by.at))
     const changed = admitted.filter((order) => {
-      const current = held.get(keyOfOrder(order))
+      const current = known.get(keyOfOrder(order))
       return current === undefined || prolongs(current.expires_at, order.expires_at)
     })
     if (changed.length > 0) yield* insert(changed, by)
-    return { changed, held, refused }
+    const begun = changed.filter((order) => order.type === "block" && !known.has(keyOfOrder(order))).length
+    if (begun > 0) yield* countBlocks(by.at, begun)
+    return { changed, held: known, refused }
   })
 
-  return { place }
+  return { exclusively, place }
 })

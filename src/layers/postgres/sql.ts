@@ -1,4 +1,6 @@
+import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
+import type { Fragment } from "@effect/sql/Statement"
 import { DateTime, Effect, Schema } from "effect"
 
 /** `timestamptz` as the client returns it, kept in the domain as a UTC instant of millisecond precision. */
@@ -7,6 +9,13 @@ export const Timestamp = Schema.transform(Schema.DateFromSelf, Schema.DateTimeUt
   decode: (date) => DateTime.unsafeFromDate(date),
   encode: (instant) => DateTime.toDateUtc(instant)
 })
+
+/**
+ * Texts without commas as `text[]` of one parameter, in which null and '' are NULL: thousands of values of the driver's
+ * own arrays are slow to write. Beside a longer one in `unnest` an empty one is NULL throughout.
+ */
+export const textArray = (sql: SqlClient, values: ReadonlyArray<string | null>): Fragment =>
+  sql`string_to_array(${values.map((value) => value ?? "").join(",")}, ',', '')`
 
 const isSqlError = (error: unknown): error is SqlError =>
   (error as { readonly _tag?: unknown } | null)?._tag === "SqlError"

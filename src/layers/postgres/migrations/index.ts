@@ -18,6 +18,7 @@ import notifications from "./0016_notifications.ts"
 import jobEvents from "./0017_job_events.ts"
 import revisions from "./0018_revisions.ts"
 import conditionAlarms from "./0019_condition_alarms.ts"
+import bulkSpeed from "./0020_bulk_speed.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -39,5 +40,6 @@ export const migrations = Migrator.fromRecord({
   "0016_notifications": notifications,
   "0017_job_events": jobEvents,
   "0018_revisions": revisions,
-  "0019_condition_alarms": conditionAlarms
+  "0019_condition_alarms": conditionAlarms,
+  "0020_bulk_speed": bulkSpeed
 })
