@@ -17,6 +17,7 @@ export interface Service {
   /** URL of ClickHouse with the login in it; the database is `netops`. */
   readonly clickHouseUrl: string
   /** URL of a database on its Postgres, `postgres` is that of the service. */
+  readonly postgresUrl: (database: string) => Redacted.Redacted
 }
 
 const password = "bench-password-0"
