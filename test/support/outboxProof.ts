@@ -140,7 +140,7 @@ export const outboxProof = (
         yield* Effect.sleep(Duration.millis(step.ms))
       }
       for (const receiver of receivers) yield* receiver.behave("takes")
-      const received = () => receivers.flatMap((receiver) => receiver.received)
+      const received = () => receivers.flatMap((receiver) => receiver.received).sort((a, b) => a.order - b.order)
       yield* sql`INSERT INTO halted VALUES (now())`
       // What was under way ends within this.
       yield* Effect.sleep("500 millis")

@@ -7,6 +7,8 @@ import { gunzipSync } from "node:zlib"
 export type Manner = "takes" | "fails" | "hangs" | "cuts" | "lost" | "down"
 
 export interface ReceivedRecord {
+  /** Number among the arrivals at all receivers. */
+  readonly order: number
   readonly id: string
   readonly subject: string
   readonly data: { readonly message: string }
@@ -20,6 +22,8 @@ export interface Receiver {
   readonly requests: () => number
   readonly behave: (manner: Manner) => Effect.Effect<void>
 }
+
+let arrivals = 0
 
 const recordsOf = (request: IncomingMessage, body: Buffer): ReadonlyArray<ReceivedRecord> => {
   const text = (request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString("utf8")
@@ -43,7 +47,7 @@ export const startReceiver = Effect.acquireRelease(
       request.on("end", () => {
         if (how === "hangs") return
         if (how === "fails") return void response.writeHead(500).end("no")
-        received.push(...recordsOf(request, Buffer.concat(chunks)))
+        for (const record of recordsOf(request, Buffer.concat(chunks))) received.push({ ...record, order: arrivals++ })
         if (how === "lost") request.socket.destroy()
         else response.writeHead(200).end("{}")
       })
