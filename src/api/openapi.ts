@@ -48,7 +48,7 @@ const polishHeaders = (operation: Json, endpoint: Endpoint) => {
   if (endpoint.method === "GET") {
     parameters.push(header("If-None-Match", "ETags; 304 where the record has one of them"))
     operation["responses"]["304"] = { description: "The record has a revision named in If-None-Match" }
-  } else if (endpoint.method !== "POST") {
+  } else if (operation["responses"]["412"] !== undefined) {
     parameters.push(header("If-Match", "ETags; 412 where the record has none of them"))
   }
   if (endpoint.method === "DELETE") return

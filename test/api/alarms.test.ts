@@ -70,6 +70,7 @@ describe("alarms", () => {
       assert.strictEqual(one.status, 200)
       assert.deepStrictEqual(one.json, {
         id: alarm(1),
+        kind: "detection",
         rule_id: rule.id,
         rule_name: "busy",
         client: mac(1),

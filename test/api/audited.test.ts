@@ -23,6 +23,8 @@ const unaudited: Readonly<Record<string, string>> = {
   "automation.testPreview": JSON.stringify({ name: "r", threshold: { min_requests: 1 } }),
   "bulk.preview": JSON.stringify({ action: { type: "tag", tag: "x" }, criteria: { macs: ["02:00:00:00:00:01"] } }),
   "firewall.validate": JSON.stringify({ nftables: [] }),
+  "dhcpFilters.validate": JSON.stringify({ rules: [] }),
+  "notifications.preview": JSON.stringify({ rule: { name: "r" } }),
   "ipRestrictions.check": JSON.stringify({ user_id: 1, ip: "192.0.2.1" }),
   "dhcpEvents.ingest": `${event}\n`,
   "firewallEvents.ingest": `${logged}\n`

@@ -15,7 +15,7 @@ const operator = Effect.map(Callers, ({ token }) => token.operator)
 const post = (path: string, value: unknown) =>
   Effect.flatMap(operator, (token) => callJson("POST", `${bulk}${path}`, value, token))
 const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
-  Effect.flatMap(operator, (token) => call("GET", `${bulk}${path}`, { token, headers }))
+  Effect.flatMap(operator, (token) => call("GET", `${bulk}${path}`, { token, headers, toEnd: true }))
 
 const observe = (clients: ReadonlyArray<string>, fields: object = {}) =>
   Effect.gen(function*() {
@@ -48,8 +48,8 @@ const workOff = (id: string, steps = Infinity) =>
 
 const jobOf = (id: string) => Effect.map(get(`/jobs/${id}`), ({ json }) => json)
 const eventsOf = ({ text }: Answer) =>
-  text.split("\n\n").filter((event) => event.startsWith("id:")).map((event) => {
-    const [id, kind, data] = event.split("\n").map((line) => line.slice(line.indexOf(":") + 2))
+  text.split("\n\n").filter((event) => event.startsWith("event:")).map((event) => {
+    const [kind, id, data] = event.split("\n").map((line) => line.slice(line.indexOf(":") + 2))
     return { id, kind, job: JSON.parse(data!) }
   })
 

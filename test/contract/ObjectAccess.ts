@@ -77,6 +77,16 @@ const kinds = {
     unknown: uuids,
     overseers: ["admin"]
   },
+  filter: {
+    create: (token) =>
+      Effect.map(
+        send("POST", "/api/dhcp-filters", { name: "mine", rules: { rules: [] } }, token),
+        ({ json }) => json.id as string
+      ),
+    seen: listed("/api/dhcp-filters"),
+    unknown: uuids,
+    overseers: []
+  },
   restrictionsOfUser: {
     create: me,
     seen: (token) => restrictionsOf(token),
@@ -90,6 +100,9 @@ const owned: Readonly<Record<string, { readonly kind: keyof typeof kinds; readon
   "account.endSession": { kind: "session" },
   "apiTokens.get": { kind: "token" },
   "apiTokens.delete": { kind: "token" },
+  "dhcpFilters.get": { kind: "filter" },
+  "dhcpFilters.update": { kind: "filter", body: { name: "mine", rules: { rules: [] } } },
+  "dhcpFilters.remove": { kind: "filter" },
   "ipRestrictions.ofUser": { kind: "restrictionsOfUser" },
   "ipRestrictions.get": { kind: "restriction" },
   "ipRestrictions.update": { kind: "restriction", body: { enabled: false } },
@@ -129,7 +142,15 @@ const shared: ReadonlyArray<string> = [
   "firewall.applyConfig",
   "firewall.confirmApply",
   "firewall.extendApply",
-  "firewall.rollbackApply"
+  "firewall.rollbackApply",
+  "notifications.getRule",
+  "notifications.updateRule",
+  "notifications.deleteRule",
+  "notifications.enableRule",
+  "notifications.disableRule",
+  "notifications.testRule",
+  "notifications.expireSilence",
+  "notifications.retryDelivery"
 ]
 
 /** What has a parameter in its path that names no record. */

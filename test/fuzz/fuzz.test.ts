@@ -152,6 +152,11 @@ const send = (target: Target, one: Case, token: Redacted.Redacted | undefined) =
     ...(one.headers === undefined ? {} : { headers: one.headers })
   })
 
+/** Whether what is refused is an id in the request: a schema doesn't say which records there are. */
+const namesStrangers = ({ json }: Answer): boolean =>
+  Array.isArray(json?.errors) && json.errors.length > 0 &&
+  json.errors.every(({ pointer }: { readonly pointer: string }) => pointer.endsWith("_id"))
+
 const textOf = (target: Target, one: Case) =>
   `${one.kind} ${target.operation.method} ${urlOf(target, one)} ${
     typeof one.body === "string" ? one.body : ""
@@ -173,7 +178,7 @@ describe("fuzz", () => {
             remember(target, answer)
             if (answer.status === 401) token = yield* administrator
             else if (one.kind === "negative") assert.isAtLeast(answer.status, 400, textOf(target, one))
-            else if (one.kind === "positive" && target.pathNames.length === 0) {
+            else if (one.kind === "positive" && target.pathNames.length === 0 && !namesStrangers(answer)) {
               assert.notStrictEqual(
                 answer.json?.type,
                 "/problems/invalid-request",

@@ -26,7 +26,7 @@ layer(ClickHouseTest)("definitions for a cluster", (it) => {
     Effect.sync(() => {
       assert.strictEqual(
         forCluster.filter((query) => /ENGINE = Replicated(?:Aggregating)?MergeTree\b/.test(query)).length,
-        retainedTables.length + 2
+        retainedTables.length + 3
       )
       forCluster.forEach((query, index) => {
         assert.notMatch(query, /ENGINE = (?:Aggregating)?MergeTree|non_replicated/)

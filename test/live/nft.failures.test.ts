@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Cause, Effect, Exit, FastCheck as fc, Logger } from "effect"
+import { Cause, Context, Effect, Exit, FastCheck as fc, Layer, Logger } from "effect"
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -39,6 +39,9 @@ const startFailure = (path: string, settings: Record<string, string>) =>
     startWith(path, settings),
     ({ listed }) => Exit.isFailure(listed) ? String(Cause.squash(listed.cause)) : assert.fail("started")
   )
+
+/** The packet filter for as long as the test's scope. */
+const within = <E>(layer: Layer.Layer<Nft, E>) => Effect.map(Layer.build(layer), Context.get(Nft))
 
 const withoutNamespaces = "echo 'unshare: unshare failed: Operation not permitted' >&2; exit 1"
 
@@ -99,7 +102,7 @@ liveSuite("nft when things go wrong", ["nft", "unshare", "nsenter", "ip", "mkfif
       assert.strictEqual(spawnSync("mkfifo", [pipe]).status, 0)
       const include = `" ; include "${pipe}" ; "`
       const hostile = [`$(touch ${marker})`, `\`touch ${marker}\``, `; touch ${marker} #`, `| touch ${marker}`, include]
-      const nft = yield* Effect.provide(Nft, nftIn(path, { NETOPS_NFT_TIMEOUT: "3 seconds" }))
+      const nft = yield* within(nftIn(path, { NETOPS_NFT_TIMEOUT: "3 seconds" }))
       for (const name of hostile) {
         for (const spoilt of [name, `\0${name}`, `\ud800${name}`, `\\${name}`, `\0\\${name}`, `\n${name}\n`]) {
           const error = yield* Effect.flip(nft.apply([table(spoilt), { delete: { table: { name: "absent" } } }]))
@@ -114,7 +117,7 @@ liveSuite("nft when things go wrong", ["nft", "unshare", "nsenter", "ip", "mkfif
   it.scopedLive("any JSON is accepted or refused, never more", () =>
     Effect.gen(function*() {
       const path = yield* dataDir
-      const nft = yield* Effect.provide(Nft, nftIn(path))
+      const nft = yield* within(nftIn(path))
       const deep = Array.from({ length: 5_000 }).reduce<unknown>((inner) => [inner], null)
       const long = "x".repeat(2 * 1024 * 1024)
       const odd: Array<NftCommandObject> = [table(long), { add: deep }, { add: { element: { elem: deep } } }, {}]
@@ -129,7 +132,7 @@ liveSuite("nft when things go wrong", ["nft", "unshare", "nsenter", "ip", "mkfif
   it.scopedLive("takes a set of 10 000 elements", () =>
     Effect.gen(function*() {
       const path = yield* dataDir
-      const nft = yield* Effect.provide(Nft, nftIn(path))
+      const nft = yield* within(nftIn(path))
       const elem = Array.from({ length: 10_000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`)
       yield* nft.apply([table("t"), {
         add: { set: { family: "inet", table: "t", name: "s", type: "ipv4_addr", elem } }

@@ -7,6 +7,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array | Stream.Stream<Uint8Array>
   readonly token?: Redacted.Redacted | undefined
+  /** Whether a stream of events, which often has no end, is read to its end. */
+  readonly toEnd?: boolean
 }
 
 /** An answer as it came, with its JSON where it is some. */
@@ -34,13 +36,12 @@ const withBody = (body: NonNullable<Call["body"]>, contentType: string) => {
 
 /** Sends a request as it is told, without the manners of the derived client. */
 export const call = Effect.fnUntraced(
-  function*(method: string, path: string, { body, headers = {}, token }: Call = {}) {
+  function*(method: string, path: string, { body, headers = {}, toEnd = false, token }: Call = {}) {
     const bare = HttpClientRequest.make(method as "GET")(`http://test${path}`)
     const full = body === undefined ? bare : withBody(body, headers["content-type"] ?? "application/json")(bare)
     const authorized = token === undefined ? full : HttpClientRequest.bearerToken(full, token)
     const response = yield* HttpClient.execute(HttpClientRequest.setHeaders(authorized, headers))
-    // A stream of events has no end to wait for.
-    const endless = response.headers["content-type"]?.startsWith("text/event-stream") === true
+    const endless = !toEnd && response.headers["content-type"]?.startsWith("text/event-stream") === true
     const text = endless ? "" : yield* response.text
     return { status: response.status, headers: response.headers, text, json: jsonOf(text) } as Answer
   },
