@@ -8,7 +8,8 @@ export default defineConfig({
     globalSetup: ["test/support/globalEngines.ts"],
     testTimeout: 180_000,
     hookTimeout: 120_000,
-    maxWorkers: 2,
+    // Many tests wait for processes, nodes and deadlines more than they compute.
+    maxWorkers: 3,
     minWorkers: 1
   }
 })
