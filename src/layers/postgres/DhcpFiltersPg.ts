@@ -95,7 +95,7 @@ export const DhcpFiltersPg = Layer.effect(
         return Option.isSome(row) ? row.value : yield* unwritten(userId, id)
       }),
       remove: Effect.fnUntraced(function*(userId, id, expected) {
-        if (Option.isNone(yield* Effect.orDie(deleteOne(expected)({ id, userId })))) yield* unwritten(userId, id)
+        if (Option.isNone(yield* Effect.orDie(deleteOne(expected)({ id, userId })))) return yield* unwritten(userId, id)
       }),
       revisions: (ids) =>
         Effect.orDie(
