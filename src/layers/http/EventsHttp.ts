@@ -1,4 +1,3 @@
-import { HttpServerResponse } from "@effect/platform"
 import { Chunk, Duration, Effect, Option, Schema, Stream } from "effect"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Auth.ts"
@@ -9,6 +8,7 @@ import { hiddenFrom } from "./eventTypesHidden.ts"
 import { group } from "./group.ts"
 import { Draining } from "./Listener.ts"
 import { rateLimited } from "./rateLimited.ts"
+import { heartbeat, sseFrame, sseResponse } from "./sse.ts"
 
 const timings = {
   poll: Duration.seconds(1),
@@ -20,7 +20,7 @@ const streamsMax = 20
 const pageSize = 200
 
 const isUuid = Schema.is(Schema.UUID)
-const encode = Schema.encodeSync(Schema.parseJson(ServiceEvent))
+const encode = Schema.encodeSync(ServiceEvent)
 
 type Asked = Pick<EventQuery, "type" | "min_severity" | "subject">
 
@@ -29,7 +29,7 @@ const wants = ({ min_severity, subject, type }: Asked, hidden: ReadonlyArray<Eve
   (subject === undefined || event.subject === subject) &&
   (min_severity === undefined || isAtLeast(event.severity, min_severity))
 
-const frame = (event: ServiceEvent) => `id: ${event.id}\nevent: ${event.type}\ndata: ${encode(event)}\n\n`
+const frame = (event: ServiceEvent) => sseFrame({ id: event.id, event: event.type, data: encode(event) })
 
 export const EventsHttp = group(
   Api,
@@ -49,7 +49,7 @@ export const EventsHttp = group(
           if (last === undefined) {
             yield* Effect.sleep(timings.poll)
             const due = state.idle + 1 >= timings.heartbeatPolls
-            const beat = due ? Chunk.of(": heartbeat\n\n") : Chunk.empty<string>()
+            const beat = due ? Chunk.of(heartbeat) : Chunk.empty<Uint8Array>()
             return [beat, Option.some({ after: state.after, idle: due ? 0 : state.idle + 1 })]
           }
           const frames = found.filter(({ event }) => wanted(event)).map(({ event }) => frame(event))
@@ -59,12 +59,12 @@ export const EventsHttp = group(
 
     /** Where a stream begins, and what it says first. */
     const beginning = Effect.fnUntraced(function*(lastId: string | undefined) {
-      const hello = `retry: ${Duration.toMillis(timings.retry) / 2}\n\n`
-      if (lastId === undefined) return { after: yield* events.end, hello }
+      const hello = sseFrame({ retry: Duration.toMillis(timings.retry) / 2 })
+      if (lastId === undefined) return { after: yield* events.end, hello: [hello] }
       const found = isUuid(lastId) ? yield* events.positionOf(lastId) : Option.none()
       return Option.match(found, {
-        onNone: () => ({ after: undefined, hello: `${hello}event: gap\ndata: {"after":null}\n\n` }),
-        onSome: (after) => ({ after, hello })
+        onNone: () => ({ after: undefined, hello: [hello, sseFrame({ event: "gap", data: { after: null } })] }),
+        onSome: (after) => ({ after, hello: [hello] })
       })
     })
 
@@ -95,17 +95,13 @@ export const EventsHttp = group(
             return yield* rateLimited(`A user has at most ${streamsMax} streams at a time`)(timings.retry)
           }
           const { after, hello } = yield* beginning(headers["last-event-id"])
-          const frames = Stream.make(hello).pipe(
+          const frames = Stream.fromIterable(hello).pipe(
             Stream.concat(follow(after, wants(urlParams, hiddenFrom(user)))),
             Stream.interruptWhenDeferred(draining),
             Stream.interruptAfter(timings.life),
-            (stream) => Stream.flatMap(Stream.scoped(counted(user.id)), () => stream),
-            Stream.encodeText
+            (stream) => Stream.flatMap(Stream.scoped(counted(user.id)), () => stream)
           )
-          return HttpServerResponse.stream(frames, {
-            contentType: "text/event-stream",
-            headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
-          })
+          return sseResponse(frames)
         })
       )
   })
