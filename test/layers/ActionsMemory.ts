@@ -47,10 +47,12 @@ export const ActionsMemory = Layer.effect(
           return Effect.succeed({ action, created: known === undefined })
         }),
       remove: (id, now) =>
-        Effect.tap(
-          Effect.map(at(id, now), (action) => action.status === "active" ? removed(action, now) : action),
-          (action) => Effect.sync(() => actions.set(id, action))
-        ),
+        Effect.map(at(id, now), (action) => {
+          if (action.status !== "active") return action
+          const ended = removed(action, now)
+          actions.set(id, ended)
+          return ended
+        }),
       removeAll: (now) =>
         Effect.sync(() => {
           const active = [...actions.values()].filter((action) => actionAt(action, now).status === "active")
