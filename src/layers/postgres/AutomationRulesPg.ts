@@ -6,7 +6,7 @@ import { AutomationRules, RuleMissing } from "../../services/AutomationRules.ts"
 import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
 import { newestPage } from "./newestPage.ts"
 import { makeRespan } from "./scheduleSpans.ts"
-import { Timestamp } from "./sql.ts"
+import { isExpectedIn, Timestamp } from "./sql.ts"
 
 const record = Schema.Struct({
   id: RuleId,
@@ -37,21 +37,20 @@ export const AutomationRulesPg = Layer.effect(
       Result: Row,
       execute: (id) => sql`SELECT * FROM automation_rules WHERE id = ${id}`
     })
-    const among = (expected: Expected) =>
-      expected === undefined ? sql`true` : sql`revision = ANY (${expected}::integer[])`
     const update = (expected: Expected) =>
       SqlSchema.findOne({
         Request: Change,
         Result: Row,
         execute: ({ draft, id, updated_at, updated_by }) =>
           sql`UPDATE automation_rules SET draft = ${draft}, revision = revision + 1, updated_by = ${updated_by},
-          updated_at = ${updated_at} WHERE id = ${id} AND ${among(expected)} RETURNING *`
+          updated_at = ${updated_at} WHERE id = ${id} AND ${isExpectedIn(sql, "revision", expected)} RETURNING *`
       })
     const deleteOne = (expected: Expected) =>
       SqlSchema.findOne({
         Request: RuleId,
         Result: Schema.Struct({ id: RuleId }),
-        execute: (id) => sql`DELETE FROM automation_rules WHERE id = ${id} AND ${among(expected)} RETURNING id`
+        execute: (id) =>
+          sql`DELETE FROM automation_rules WHERE id = ${id} AND ${isExpectedIn(sql, "revision", expected)} RETURNING id`
       })
     const page = yield* newestPage({
       table: "automation_rules",

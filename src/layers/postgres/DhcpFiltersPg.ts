@@ -6,7 +6,7 @@ import { UserId } from "../../schema/User.ts"
 import { DhcpFilters, FilterMissing, TooManyFilters } from "../../services/DhcpFilters.ts"
 import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
 import { newestPage } from "./newestPage.ts"
-import { Timestamp } from "./sql.ts"
+import { isExpectedIn, Timestamp } from "./sql.ts"
 
 const Row = Schema.Struct({ ...DhcpFilter.fields, created_at: Timestamp, updated_at: Timestamp })
 const Rules = Schema.parseJson(DhcpEventFilter)
@@ -36,8 +36,6 @@ export const DhcpFiltersPg = Layer.effect(
       Result: Row,
       execute: ({ id, userId }) => sql`SELECT * FROM dhcp_filters WHERE id = ${id} AND user_id = ${userId}`
     })
-    const among = (expected: Expected) =>
-      expected === undefined ? sql`true` : sql`revision = ANY (${expected}::integer[])`
     const update = (expected: Expected) =>
       SqlSchema.findOne({
         Request: Change,
@@ -45,14 +43,16 @@ export const DhcpFiltersPg = Layer.effect(
         execute: ({ at, id, name, rules, userId }) =>
           sql`UPDATE dhcp_filters SET rules = ${rules}, name = coalesce(${name}, name), updated_at = ${at},
             revision = revision + 1
-            WHERE id = ${id} AND user_id = ${userId} AND ${among(expected)} RETURNING *`
+            WHERE id = ${id} AND user_id = ${userId} AND ${isExpectedIn(sql, "revision", expected)} RETURNING *`
       })
     const deleteOne = (expected: Expected) =>
       SqlSchema.findOne({
         Request: Key,
         Result: Schema.Struct({ id: DhcpFilterId }),
         execute: ({ id, userId }) =>
-          sql`DELETE FROM dhcp_filters WHERE id = ${id} AND user_id = ${userId} AND ${among(expected)} RETURNING id`
+          sql`DELETE FROM dhcp_filters WHERE id = ${id} AND user_id = ${userId} AND ${
+            isExpectedIn(sql, "revision", expected)
+          } RETURNING id`
       })
     const selectRevisions = SqlSchema.findAll({
       Request: Schema.Array(DhcpFilterId),

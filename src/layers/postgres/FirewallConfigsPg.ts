@@ -17,11 +17,11 @@ import {
   ownedBy,
   TableOwned
 } from "../../services/FirewallConfigs.ts"
-import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
+import { RevisionMismatch } from "../../services/Revision.ts"
 import { ServiceEvents } from "../../services/ServiceEvents.ts"
 import { newestPage } from "./newestPage.ts"
 import { ServiceEventsPg } from "./ServiceEventsPg.ts"
-import { Timestamp } from "./sql.ts"
+import { isExpectedIn, Timestamp } from "./sql.ts"
 
 const Applied = Schema.Struct({
   version: Schema.NullOr(Schema.Int),
@@ -155,8 +155,6 @@ export const FirewallConfigsPg = Layer.effect(
       return { ...toSummary(row), ruleset, edition: row.edition } satisfies FirewallRecord
     })
 
-    const among = (expected: Expected) =>
-      expected === undefined ? sql`true` : sql`edition = ANY (${expected}::integer[])`
     /** Nothing was written: there is no such configuration, or not as expected. */
     const unwritten = Effect.fnUntraced(function*(id: FirewallConfigId) {
       const row = yield* find(id)
@@ -204,7 +202,7 @@ export const FirewallConfigsPg = Layer.effect(
             description = ${draft.description}, version = version + 1, edition = edition + 1, checksum = ${checksum},
             tables = ${tables as Array<string>}, comment = ${draft.comment}, updated_by = ${by},
             updated_at = ${new Date(at.epochMillis)}
-            WHERE id = ${id} AND NOT is_deleted AND ${among(expected)} RETURNING version`
+            WHERE id = ${id} AND NOT is_deleted AND ${isExpectedIn(sql, "edition", expected)} RETURNING version`
           if (rows[0] === undefined) return yield* unwritten(id)
           yield* insertRevision(id, rows[0].version, version)
         })).pipe(orDieSql)

@@ -17,7 +17,7 @@ import {
 } from "../../services/NotificationRules.ts"
 import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
 import { newestPage } from "./newestPage.ts"
-import { Timestamp } from "./sql.ts"
+import { isExpectedIn, Timestamp } from "./sql.ts"
 
 const record = Schema.Struct({
   id: NotificationRuleId,
@@ -52,15 +52,13 @@ export const NotificationRulesPg = Layer.effect(
       Result: Row,
       execute: () => sql`SELECT * FROM notification_rules WHERE draft -> 'enabled' = 'true' ORDER BY id`
     })
-    const among = (expected: Expected) =>
-      expected === undefined ? sql`true` : sql`revision = ANY (${expected}::integer[])`
     const update = (expected: Expected) =>
       SqlSchema.findOne({
         Request: Change,
         Result: Row,
         execute: ({ draft, id, updated_at, updated_by }) =>
           sql`UPDATE notification_rules SET draft = ${draft}, revision = revision + 1, updated_by = ${updated_by},
-            updated_at = ${updated_at} WHERE id = ${id} AND ${among(expected)} RETURNING *`
+            updated_at = ${updated_at} WHERE id = ${id} AND ${isExpectedIn(sql, "revision", expected)} RETURNING *`
       })
     const page = yield* newestPage({
       table: "notification_rules",
@@ -94,7 +92,9 @@ export const NotificationRulesPg = Layer.effect(
       }),
       remove: Effect.fn("NotificationRules.remove")(function*(id, expected) {
         const rows = yield* Effect.orDie(
-          sql`DELETE FROM notification_rules WHERE id = ${id} AND ${among(expected)} RETURNING id`
+          sql`DELETE FROM notification_rules WHERE id = ${id} AND ${
+            isExpectedIn(sql, "revision", expected)
+          } RETURNING id`
         )
         if (rows.length === 0) return yield* unwritten(id)
       })

@@ -4,6 +4,7 @@ import { UserId } from "../../schema/User.ts"
 import { UserSettings } from "../../schema/UserSettings.ts"
 import { Preferences } from "../../services/Preferences.ts"
 import { type Expected, RevisionMismatch } from "../../services/Revision.ts"
+import { isExpectedIn } from "./sql.ts"
 
 const Row = Schema.Struct({ settings: UserSettings, revision: Schema.Int })
 const Given = Schema.Struct({ userId: UserId, given: Schema.parseJson(UserSettings) })
@@ -27,9 +28,7 @@ export const PreferencesPg = Layer.effect(
               jsonb_build_object('notifications',
                 coalesce(settings -> 'notifications', '{}') || (${given}::jsonb -> 'notifications'))
               ELSE '{}' END
-            WHERE user_id = ${userId} AND ${
-            expected === undefined ? sql`true` : sql`revision = ANY (${expected}::integer[])`
-          } RETURNING settings, revision`
+            WHERE user_id = ${userId} AND ${isExpectedIn(sql, "revision", expected)} RETURNING settings, revision`
       })
     const get = (userId: UserId) =>
       Effect.orDie(Effect.map(select(userId), Option.getOrElse(() => ({ settings: {}, revision: 0 }))))

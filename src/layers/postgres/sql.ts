@@ -2,6 +2,7 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Fragment } from "@effect/sql/Statement"
 import { DateTime, Effect, Schema } from "effect"
+import type { Expected } from "../../services/Revision.ts"
 
 /** `timestamptz` as the client returns it, kept in the domain as a UTC instant of millisecond precision. */
 export const Timestamp = Schema.transform(Schema.DateFromSelf, Schema.DateTimeUtcFromSelf, {
@@ -16,6 +17,10 @@ export const Timestamp = Schema.transform(Schema.DateFromSelf, Schema.DateTimeUt
  */
 export const textArray = (sql: SqlClient, values: ReadonlyArray<string | null>): Fragment =>
   sql`string_to_array(${values.map((value) => value ?? "").join(",")}, ',', '')`
+
+/** Whether the row has a revision, kept in this column, that a write is content to find. */
+export const isExpectedIn = (sql: SqlClient, column: string, expected: Expected): Fragment =>
+  expected === undefined ? sql`true` : sql`${sql(column)} = ANY (${expected}::integer[])`
 
 const isSqlError = (error: unknown): error is SqlError =>
   (error as { readonly _tag?: unknown } | null)?._tag === "SqlError"
