@@ -3,6 +3,7 @@ import { Duration, Effect, FastCheck as fc, Layer, Redacted } from "effect"
 import { tokenByPassword } from "../../src/api/client.ts"
 import { SignInLimits } from "../../src/services/SignInLimits.ts"
 import { type Answer, assertProblem, call } from "../support/client.ts"
+import { seed } from "../support/seed.ts"
 import { Callers, createUser, passwordOf, testApi } from "../support/testApi.ts"
 import { answersOf } from "./answers.ts"
 import { hostileBodies, hostileMedia, hostileTexts, mutated } from "./corpus.ts"
@@ -11,7 +12,6 @@ import { document, type Target, targets } from "./targets.ts"
 /** Cases made for each operation beside the corpus; `npm run fuzz` makes 10 000. */
 const runs = Number(process.env["NETOPS_FUZZ_RUNS"] ?? 40)
 const timeout = 180_000 + runs * 100
-const seed = Number(process.env["NETOPS_FUZZ_SEED"] ?? Date.now() % 2 ** 31)
 
 const never = { max: 1e9, window: Duration.minutes(1) }
 const Unlimited = Layer.succeed(

@@ -153,7 +153,7 @@ describe("filter", () => {
   })
 
   it("bounds its work on hostile input", () => {
-    const started = performance.now()
+    const before = process.cpuUsage()
     assert.isNotEmpty(refusal(nest(50_000)))
     assert.isNotEmpty(refusal({ rules: Array(1_000_000).fill({ rules: [] }) }))
     assert.isNotEmpty(refusal({ rules: [{ field: "hostname", op: "in", values: Array(1_000_000).fill("x") }] }))
@@ -161,7 +161,7 @@ describe("filter", () => {
     assert.strictEqual(Object.keys(refusal({ ...keys, rules: [] })).length, 1000)
     const polluted = JSON.parse(`{"rules":[],"__proto__":{"match":"any"},"constructor":{}}`)
     assert.deepStrictEqual(Object.keys(refusal(polluted)), ["/__proto__", "/constructor"])
-    assert.isBelow(performance.now() - started, 2000)
+    assert.isBelow(process.cpuUsage(before).user, 2_000_000)
   })
 
   it("never throws, whatever it is given", () => {

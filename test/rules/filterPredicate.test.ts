@@ -91,9 +91,9 @@ describe("filter predicate", () => {
 
   it("runs a regular expression that explodes elsewhere in linear time", () => {
     const test = compile({ rules: [{ field: "hostname", op: "regex", value: "^(a+)+$" }] })
-    const started = performance.now()
+    const before = process.cpuUsage()
     assert.isFalse(test(make({ hostname: `${"a".repeat(1023)}!` })))
     assert.isTrue(test(make({ hostname: "a".repeat(1024) })))
-    assert.isBelow(performance.now() - started, 200)
+    assert.isBelow(process.cpuUsage(before).user, 200_000)
   })
 })
