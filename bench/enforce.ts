@@ -12,7 +12,7 @@ import { migratePostgres } from "../src/layers/postgres/migrate.ts"
 import { postgresClient } from "../src/layers/postgres/Postgres.ts"
 import { Enforcer } from "../src/services/Enforcer.ts"
 import { compare, type Result } from "./harness.ts"
-import type { Service } from "./service.ts"
+import { createDatabase, type Service } from "./service.ts"
 
 const exec = promisify(execFile)
 
@@ -44,9 +44,6 @@ export const enforce = async (service: Service): Promise<ReadonlyArray<Result>> 
   const live = EnforcerNft.pipe(
     Layer.provide([sandbox, DesiredMacsPg]),
     Layer.provideMerge(Layer.provideMerge(Layer.effectDiscard(migratePostgres), postgres))
-  )
-  const createDatabase = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE DATABASE bench_enforce`).pipe(
-    Effect.provide(postgresClient(service.postgresUrl("postgres"), 1))
   )
   const measure = Effect.gen(function*() {
     const enforcer = yield* Enforcer
@@ -102,6 +99,6 @@ export const enforce = async (service: Service): Promise<ReadonlyArray<Result>> 
     return [block, unblock]
   })
   return Effect.runPromise(
-    Effect.zipRight(createDatabase, Effect.provide(measure, live))
+    Effect.zipRight(createDatabase(service, "bench_enforce"), Effect.provide(measure, live))
   )
 }

@@ -7,7 +7,8 @@ import type { Service } from "./service.ts"
 
 const lines = 200_000
 
-const line = (index: number, now: number): string =>
+/** The NDJSON of an event of the hour before `now`, one of 2^32 clients. */
+export const eventLine = (index: number, now: number): string =>
   JSON.stringify({
     event_time: new Date(now - (index % 3_600_000)).toISOString(),
     protocol: "dhcpv4",
@@ -27,7 +28,7 @@ const line = (index: number, now: number): string =>
 /** NDJSON through the API, every line decoded and checked, beside a direct insert of the same rows. */
 export const ingest = async ({ clickHouseUrl, token, url }: Service) => {
   const now = Date.now()
-  const all = Array.from({ length: lines }, (_, index) => line(index, now))
+  const all = Array.from({ length: lines }, (_, index) => eventLine(index, now))
   const body = all.join("\n")
   const rows = all.map((text, index) => toRow(Either.getOrThrow(decodeEventLine(text)), 0, index))
   const clickhouse = createClient({ url: clickHouseUrl, database: "netops" })

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util"
 import { bulk } from "./bulk.ts"
 import { enforce } from "./enforce.ts"
 import { firewall } from "./firewall.ts"
+import { footprint } from "./footprint.ts"
 import { report, type Result } from "./harness.ts"
 import { ingest } from "./ingest.ts"
 import { metrics } from "./metrics.ts"
@@ -15,6 +16,7 @@ type Case = (service: Service, events: number) => Promise<Result | ReadonlyArray
 
 const cases: Readonly<Record<string, Case>> = {
   ingest,
+  footprint,
   preview,
   metrics,
   rules: benchRules,

@@ -1,3 +1,4 @@
+import { SqlClient } from "@effect/sql"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
@@ -6,6 +7,7 @@ import { join } from "node:path"
 import { type Client, makeFetchClient, tokenByPassword } from "../src/api/client.ts"
 import { embeddedClickHouse } from "../src/layers/clickhouse/EmbeddedClickHouse.ts"
 import { embeddedPostgres } from "../src/layers/postgres/EmbeddedPostgres.ts"
+import { postgresClient } from "../src/layers/postgres/Postgres.ts"
 import { ServerLive } from "../src/main.ts"
 
 /** The whole service on embedded engines of its own, and ways to reach it and its ClickHouse. */
@@ -67,3 +69,9 @@ export const startService = Effect.gen(function*() {
     directory
   } satisfies Service
 })
+
+/** An empty database beside that of the service. */
+export const createDatabase = (service: Service, name: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE DATABASE ${sql(name)}`).pipe(
+    Effect.provide(postgresClient(service.postgresUrl("postgres"), 1))
+  )
