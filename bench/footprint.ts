@@ -80,7 +80,7 @@ export const footprint = async (service: Service): Promise<ReadonlyArray<Result>
     NETOPS_ADMIN_PASSWORD: password,
     DATABASE_URL: Redacted.value(service.postgresUrl(name)),
     CLICKHOUSE_URL: service.clickHouseUrl,
-    CLICKHOUSE_DATABASE: name
+    NETOPS_CLICKHOUSE_DATABASE: name
   }
   await stop(await start(env))
   const starts: Array<number> = []

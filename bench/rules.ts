@@ -10,7 +10,11 @@ import { fillStatements, type Traffic, trafficNames } from "./traffic.ts"
 
 const { values: options } = parseArgs({
   strict: false,
-  options: { events: { type: "string", default: "10000000" }, rounds: { type: "string", default: "5" } }
+  options: {
+    events: { type: "string", default: "10000000" },
+    rounds: { type: "string", default: "5" },
+    traffic: { type: "string" }
+  }
 })
 /** Events of 24 hours; each kind of traffic is some 25 bytes of disk an event. */
 const events = Number(options["events"])
@@ -132,12 +136,13 @@ const overTraffic = async (service: Service, clickhouse: ClickHouseClient, traff
   return results
 }
 
-/** `--events N` of each kind of traffic (10 million), in `--rounds N` (5). */
+/** `--events N` of each kind of traffic (10 million), or of one `--traffic`, in `--rounds N` (5). */
 export const benchRules = async (service: Service): Promise<ReadonlyArray<Result>> => {
   const clickhouse = createClient({ url: service.clickHouseUrl, database: "netops", request_timeout: 3_600_000 })
   try {
     const results = [say(await overhead(service, clickhouse, "nothing stored"))]
-    for (const traffic of trafficNames) results.push(...await overTraffic(service, clickhouse, traffic))
+    const traffics = trafficNames.filter((name) => options["traffic"] === undefined || options["traffic"] === name)
+    for (const traffic of traffics) results.push(...await overTraffic(service, clickhouse, traffic))
     results.push(say(await overhead(service, clickhouse, `by a plan over ${events} events`)))
     return results
   } finally {

@@ -49,6 +49,8 @@ export const startService = Effect.gen(function*() {
     ["NETOPS_ADMIN_PASSWORD", password],
     ["NETOPS_LOG_LEVEL", "WARN"],
     ["NETOPS_REQUESTS_PER_MINUTE", "1000000000"],
+    ["NETOPS_SESSION_EXPIRES_IN", "12 hours"],
+    ["NETOPS_SESSION_IDLE", "12 hours"],
     ["NETOPS_STREAMS_PER_USER", "1000"],
     ["NETOPS_BLOCKS_PER_HOUR", "1000000000"],
     ["DATABASE_URL", Redacted.value(postgres.url("postgres"))],

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Deferred, Duration, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope } from "effect"
 import { Agent, type IncomingHttpHeaders, request, type RequestOptions } from "node:http"
 import { connect, createServer } from "node:net"
-import { ListenerLive } from "../../src/layers/http/Listener.ts"
+import { DrainingLive, ListenerLive } from "../../src/layers/http/Listener.ts"
 import { HttpLive } from "../../src/layers/http/Server.ts"
 import { ActionMissing, Actions } from "../../src/services/Actions.ts"
 import { DhcpEvents, EventStoreFailed } from "../../src/services/DhcpEvents.ts"
@@ -25,12 +25,17 @@ interface Answer {
   readonly reusedSocket: boolean
 }
 
+interface Failure extends Error {
+  readonly onReusedSocket: boolean
+}
+
 /** Sends a request over a real socket, and hangs up once it is answered; `write` sends the body in its own way. */
 const send = (options: RequestOptions, write: (sink: ReturnType<typeof request>) => void = (sink) => sink.end()) =>
-  Effect.async<Answer, Error>((resume) => {
+  Effect.async<Answer, Failure>((resume) => {
+    const fail = (error: Error) => resume(Effect.fail(Object.assign(error, { onReusedSocket: sink.reusedSocket })))
     const sink = request({ host: "127.0.0.1", ...options }, (source) => {
       const chunks: Array<Buffer> = []
-      source.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", (error) => resume(Effect.fail(error)))
+      source.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", fail)
       source.on("end", () => {
         if (!sink.writableFinished) sink.destroy()
         resume(Effect.succeed({
@@ -41,7 +46,7 @@ const send = (options: RequestOptions, write: (sink: ReturnType<typeof request>)
         }))
       })
     })
-    sink.on("error", (error) => resume(Effect.fail(error)))
+    sink.on("error", fail)
     write(sink)
   })
 
@@ -144,7 +149,7 @@ describe("a real socket", () => {
     Effect.gen(function*() {
       const { port } = yield* serve()
       const configured = Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["PORT", String(port)]])))
-      const failure = yield* Effect.flip(Layer.build(Layer.provide(ListenerLive, configured)))
+      const failure = yield* Effect.flip(Layer.build(Layer.provide(ListenerLive, [configured, DrainingLive])))
       assert.strictEqual(
         (failure as { readonly message: string }).message,
         `can't listen on port ${port} of 127.0.0.1 (PORT, HOST): another process listens there already`
@@ -244,13 +249,31 @@ describe("a real socket", () => {
       yield* Deferred.await(asked)
       const stopping = yield* Effect.fork(stop)
       yield* Effect.sleep("200 millis")
-      const refused = yield* Effect.flip(send({ port, path: "/health/live" }))
-      assert.strictEqual((refused as NodeJS.ErrnoException).code, "ECONNREFUSED")
+      const refused = yield* Effect.flip(send({ agent: false, port, path: "/health/live" }))
+      assert.strictEqual((refused as Error as NodeJS.ErrnoException).code, "ECONNREFUSED")
       assert.isNull(yield* Fiber.poll(stopping).pipe(Effect.map((exit) => exit._tag === "None" ? null : exit)))
       yield* Deferred.succeed(open, undefined)
       problem(yield* Fiber.join(inFlight), 404, "not-found")
       const [stopped] = yield* Effect.timed(Fiber.join(stopping))
       assert.isBelow(Duration.toSeconds(stopped), 3, "the kept connection ends with its answer")
       idle.destroy()
+    }))
+
+  it.scopedLive("answers all that busy connections send while it stops", () =>
+    Effect.gen(function*() {
+      const { port, stop } = yield* serve()
+      const agent = new Agent({ keepAlive: true })
+      // Until it isn't let in any more: what is sent on a connection that was answered before is answered too.
+      const refused = Effect.gen(function*() {
+        while (true) {
+          const answer = yield* Effect.either(send({ agent, port, path: "/health/live" }))
+          if (answer._tag === "Left") return answer.left.onReusedSocket
+          assert.strictEqual(answer.right.status, 200)
+        }
+      })
+      const senders = yield* Effect.fork(Effect.replicateEffect(refused, 16, { concurrency: "unbounded" }))
+      yield* Effect.sleep("300 millis")
+      yield* stop
+      assert.deepStrictEqual(new Set(yield* Fiber.join(senders)), new Set([false]))
     }))
 })

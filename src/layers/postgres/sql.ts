@@ -30,7 +30,8 @@ export const codeOf = (error: SqlError): string =>
   String((error.cause as { readonly code?: unknown } | null | undefined)?.code ?? "")
 
 // What the driver says without a code when a connection breaks, isn't made or isn't free in time.
-const brokenConnection = /^(?:Connection terminated|timeout exceeded when trying to connect|Connection timed out)/
+const brokenConnection =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Connection timed out|Client (?:has encountered a connection error|was closed))/
 
 /**
  * Whether Postgres could not be used at all, so that the same request may succeed later: SQLSTATE classes 08
