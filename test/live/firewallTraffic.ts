@@ -114,7 +114,7 @@ export const traffic = ({ applies, rate, remade }: {
       yield* sender.kill("SIGTERM")
       const counts = yield* countsOf(inside)
       const during = ended[`before_${denied}`]! - begun[`before_${denied}`]!
-      yield* Effect.log(
+      yield* Effect.logWarning(
         `${applies} applies in ${seconds.toFixed(1)} s under ${Math.round(2 * during / seconds)} packets/s`,
         counts
       )
