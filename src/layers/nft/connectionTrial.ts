@@ -3,35 +3,11 @@ import { isIPv6 } from "node:net"
 import { networkInterfaces } from "node:os"
 import { canonicalIp } from "../../schema/Ip.ts"
 import type { NftCommandObject } from "../../schema/Nftables.ts"
-import { declarations } from "../../services/firewall/commands.ts"
 import type { Connection } from "../../services/Nft.ts"
 import { unshareFlag } from "./capabilities.ts"
 import { runTool } from "./runTool.ts"
 import { encodeTransaction, withInputFile } from "./transaction.ts"
 import { trialScript } from "./trialScript.ts"
-
-/** Most elements that a ruleset is tried with. */
-const elementsMax = 5_000
-
-/** The commands with the elements that a connection can meet: the address of somebody else is none of them. */
-const withoutOthers = (
-  commands: ReadonlyArray<NftCommandObject>,
-  { from, to }: Connection
-): Option.Option<ReadonlyArray<NftCommandObject>> => {
-  let count = 0
-  const isMet = (element: unknown) => {
-    const address = typeof element === "string" ? canonicalIp(element) : undefined
-    return address === undefined || address === from || address === to
-  }
-  const kept = declarations(commands).flatMap(({ body: { elem, ...body }, kind }) => {
-    if (!Array.isArray(elem)) return [{ add: { [kind]: elem === undefined ? body : { ...body, elem } } }]
-    const met = elem.filter(isMet)
-    count += met.length
-    if (met.length === 0) return kind === "element" ? [] : [{ add: { [kind]: body } }]
-    return [{ add: { [kind]: { ...body, elem: met } } }]
-  })
-  return count <= elementsMax ? Option.some(kept) : Option.none()
-}
 
 /** Counts what reaches the port at the very end of the input hook. */
 const gauge = (port: number): ReadonlyArray<NftCommandObject> => {
@@ -74,9 +50,8 @@ export const connectionTrial = (
 ): Effect.Effect<Option.Option<boolean>> =>
   Effect.gen(function*() {
     const { from, port, to } = connection
-    const kept = yield* withoutOthers(commands, connection)
     const flag = yield* unshareFlag
-    const candidate = yield* encodeTransaction([...kept, ...gauge(port)])
+    const candidate = yield* encodeTransaction([...commands, ...gauge(port)])
     const bare = yield* encodeTransaction(gauge(port))
     const length = isIPv6(to) ? "128" : "32"
     const { stdout } = yield* withInputFile(options.directory, candidate, (file) =>

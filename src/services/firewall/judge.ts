@@ -1,10 +1,11 @@
-import { Effect, Either, Fiber, Option } from "effect"
+import { Effect, Either, Fiber } from "effect"
 import { isDeepStrictEqual } from "node:util"
 import type { FirewallDiff, RulesetError, RulesetWarning } from "../../schema/FirewallConfig.ts"
 import type { Connection, Nft, NftRejected, NftUnavailable } from "../Nft.ts"
 import { declarations, isJson, type Json, pointerTo, tableOf, tablesOf } from "./commands.ts"
 import { difference } from "./difference.ts"
 import { linkErrors } from "./links.ts"
+import { lockout } from "./lockout.ts"
 import { asCommands, refusals } from "./policy.ts"
 import { type Replacement, replacement } from "./replacement.ts"
 import { warnings } from "./warnings.ts"
@@ -130,22 +131,6 @@ const strangersIn = (
     seen.add(table)
     const message = "This table runs and wasn't applied by this service: an apply is refused unless it says `adopt`"
     return [{ code: "table_foreign", pointer: object.pointer, message }]
-  })
-}
-
-/** Hooks that packets of a connection with this host pass. */
-const ownHooks: ReadonlyArray<unknown> = ["ingress", "prerouting", "input", "output", "postrouting", "egress"]
-
-/** Whether the caller's own connection would be refused, where the ruleset sees it and that can be tried. */
-const lockout = (nft: NftService, commands: ReadonlyArray<Json>, caller: Connection | undefined) => {
-  const sees = declarations(commands).some(({ body, kind }) => kind === "chain" && ownHooks.includes(body["hook"]))
-  if (!sees || caller === undefined) return Effect.succeed<ReadonlyArray<RulesetWarning>>([])
-  return Effect.map(nft.admits(commands, caller), (admitted): ReadonlyArray<RulesetWarning> => {
-    if (Option.getOrElse(admitted, () => true)) return []
-    const { from, port, to } = caller
-    const message =
-      `Tried with these rules alone, a new TCP connection from ${from} to ${to} port ${port}, as this request came, fails`
-    return [{ code: "caller_locked_out", pointer: "", message }]
   })
 }
 
