@@ -112,9 +112,12 @@ export const RulesetError = Schema.Struct({
 }).annotations({ identifier: "RulesetError" })
 export type RulesetError = typeof RulesetError.Type
 
-export const RulesetWarning = Schema.Struct({ pointer: Schema.String, message: Schema.String }).annotations({
-  identifier: "RulesetWarning"
-})
+/** What is valid and may not be meant. */
+export const RulesetWarning = Schema.Struct({
+  code: Schema.Literal("caller_locked_out", "established_not_accepted", "service_port_not_accepted", "table_foreign"),
+  pointer: Schema.String,
+  message: Schema.String
+}).annotations({ identifier: "RulesetWarning" })
 export type RulesetWarning = typeof RulesetWarning.Type
 
 /** Shortest and longest time that an apply may wait for its confirmation, in seconds. */

@@ -5,7 +5,7 @@ import type { UserId } from "../schema/User.ts"
 import type { Judgement } from "./firewall/judge.ts"
 import type { FirewallConfigMissing, FirewallRecord, TableOwned } from "./FirewallConfigs.ts"
 import type { GuardUnavailable } from "./FirewallGuard.ts"
-import type { NftUnavailable } from "./Nft.ts"
+import type { Connection, NftUnavailable } from "./Nft.ts"
 import type { Expected, RevisionMismatch } from "./Revision.ts"
 
 /** The ruleset can't be applied; nothing changed. */
@@ -63,7 +63,8 @@ export type Unreachable = NftUnavailable | GuardUnavailable
 export class Firewall extends Context.Tag("services/Firewall")<
   Firewall,
   {
-    readonly validate: (ruleset: Ruleset) => Effect.Effect<Judgement, NftUnavailable>
+    /** With a `caller`, also a warning where its connection would be refused, as far as that can be tried. */
+    readonly validate: (ruleset: Ruleset, caller?: Connection) => Effect.Effect<Judgement, NftUnavailable>
     readonly create: (draft: FirewallDraft, by: UserId) => Effect.Effect<FirewallRecord, RulesetRejected>
     readonly update: (
       id: FirewallConfigId,

@@ -7,7 +7,7 @@ import { makeApply } from "./firewall/apply.ts"
 import { checksumOf } from "./firewall/checksum.ts"
 import { tablesOf } from "./firewall/commands.ts"
 import { makeEnforcement } from "./firewall/enforcement.ts"
-import { comparable, differenceFrom, judge } from "./firewall/judge.ts"
+import { comparable, differenceFrom, makeJudge } from "./firewall/judge.ts"
 import { makePendings } from "./firewall/pendings.ts"
 import { asCommands, refusals, unspeakable } from "./firewall/policy.ts"
 import { makeReconcile } from "./firewall/reconcile.ts"
@@ -84,6 +84,8 @@ const make = Effect.gen(function*() {
 
   const owned = Effect.map(configs.standings, (standings) => new Set(standings.flatMap(ownedBy)))
 
+  const judge = makeJudge(nft, { port, owned })
+
   const running = Effect.gen(function*() {
     const [listed, standings] = yield* Effect.all([nft.list, configs.standings])
     const owned = new Set(standings.flatMap(({ applied }) => applied.tables))
@@ -100,7 +102,7 @@ const make = Effect.gen(function*() {
   })
 
   return Firewall.of({
-    validate: (ruleset) => judge(nft, ruleset.nftables, { port, owned }),
+    validate: ({ nftables }, caller) => judge(nftables, caller),
     create: Effect.fn("Firewall.create")(function*(draft, by) {
       return yield* configs.create(Id.make(yield* ids.uuid), yield* versionOf(draft, by))
     }),

@@ -1,4 +1,4 @@
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, type Effect, type Option } from "effect"
 import type { NftCommandObject, NftObject } from "../schema/Nftables.ts"
 
 /** nft refused the transaction and nothing changed; `messages` are nft's own, one line each, without its file names. */
@@ -29,6 +29,13 @@ export interface NftCounter {
   readonly bytes: number
 }
 
+/** A TCP connection as packets tell it: the addresses of who opened it and of this host, and the port here. */
+export interface Connection {
+  readonly from: string
+  readonly to: string
+  readonly port: number
+}
+
 /** The packet filter of one network namespace, spoken to in libnftables JSON. */
 export class Nft extends Context.Tag("services/Nft")<
   Nft,
@@ -52,6 +59,14 @@ export class Nft extends Context.Tag("services/Nft")<
     readonly rehearse: (
       commands: ReadonlyArray<NftCommandObject>
     ) => Effect.Effect<ReadonlyArray<NftObject>, NftRejected | NftUnavailable>
+    /**
+     * Whether a new connection like this one would come through these commands alone, tried in a namespace of its own;
+     * none where that can't be tried here, or would not come through without them either.
+     */
+    readonly admits: (
+      commands: ReadonlyArray<NftCommandObject>,
+      connection: Connection
+    ) => Effect.Effect<Option.Option<boolean>>
     /** The whole running ruleset as text without handles and counter values: equal texts mean equal rulesets. */
     readonly listText: Effect.Effect<string, NftUnavailable>
     /** The verdict on a transaction, which isn't committed. */

@@ -64,6 +64,8 @@ export const NftMemory = Layer.effect(
           Clock.currentTimeMillis,
           (nowMs) => Effect.map(run(emptyModel(), commands, nowMs), (model) => listModel(model, nowMs))
         ),
+      // A connection takes a network.
+      admits: () => Effect.succeedNone,
       listText: Effect.map(
         list,
         textOf

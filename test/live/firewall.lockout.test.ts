@@ -52,6 +52,11 @@ liveSuite("an apply that cuts off its own service", ["nft", "unshare", "nsenter"
         const { firewall } = yield* makeFetchClient({ baseUrl, token })
         const table = there.run("nft", "-s", "list", "table", "inet", "edge")
 
+        const codes = ({ ruleset }: typeof open) =>
+          Effect.map(firewall.validate({ payload: { ruleset } }), ({ warnings }) => warnings.map(({ code }) => code))
+        assert.deepStrictEqual(yield* codes(cut), ["caller_locked_out"])
+        assert.deepStrictEqual(yield* codes(open), [])
+
         const { id } = yield* firewall.createConfig({ payload: open })
         yield* firewall.applyConfig({ path: { id }, payload: {} })
         const before = yield* table

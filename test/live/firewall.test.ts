@@ -90,6 +90,42 @@ liveSuite("firewall configurations", ["nft", "unshare", "nsenter"], () => {
     60_000
   )
 
+  it.scopedLive(
+    "chains that jump too deep or in a circle are refused as the kernel refuses them",
+    () =>
+      inSandbox(({ firewall, nft }) =>
+        Effect.gen(function*() {
+          const at = { family: "inet", table: "own" }
+          const linked = (links: ReadonlyArray<readonly [number, number]>) => [
+            ...open,
+            ...Array.from({ length: 17 }, (_, n) => ({ add: { chain: { ...at, name: `c${n}` } } })),
+            ...links.map(([from, to]) => ({
+              add: { rule: { ...at, chain: from === 0 ? "in" : `c${from}`, expr: [{ jump: { target: `c${to}` } }] } }
+            }))
+          ]
+          const line = (length: number) => Array.from({ length }, (_, n) => [n, n + 1] as const)
+          for (
+            const [links, fine] of [[line(15), true], [line(16), false], [[[1, 1]], true], [
+              [[0, 1], [1, 1]],
+              false
+            ]] as const
+          ) {
+            const commands = linked(links)
+            const { errors, valid } = yield* firewall.validate({ nftables: commands })
+            assert.strictEqual(valid, fine)
+            if (!valid) assert.strictEqual(errors[0]?.pointer, `/nftables/${commands.length - 1}/add`)
+            const { id } = yield* firewall.create(draft(commands), by)
+            const before = yield* nft.listText
+            const outcome = yield* Effect.either(firewall.apply(id, plainly))
+            assert.strictEqual(Either.isRight(outcome), fine)
+            if (!fine) assert.strictEqual(yield* nft.listText, before)
+            yield* firewall.remove(id)
+          }
+        })
+      ),
+    60_000
+  )
+
   it.scopedLive("an apply that a crash cut off is carried out at the next start", () =>
     inSandbox(({ configs, firewall, nft }) =>
       Effect.gen(function*() {

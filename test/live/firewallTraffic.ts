@@ -114,14 +114,14 @@ export const traffic = ({ applies, rate, remade }: {
       yield* sender.kill("SIGTERM")
       const counts = yield* countsOf(inside)
       const during = ended[`before_${denied}`]! - begun[`before_${denied}`]!
-      yield* Effect.log(
+      yield* Effect.logWarning(
         `${applies} applies in ${seconds.toFixed(1)} s under ${Math.round(2 * during / seconds)} packets/s`,
         counts
       )
       assert.isAbove(during, 0)
       assert.strictEqual(counts[`behind_${denied}`], 0, "denied packets leaked")
       const lost = counts[`before_${allowed}`]! - counts[`behind_${allowed}`]!
-      assert.isAtMost(lost, remade ? applies / 20 : 0, "allowed packets were lost")
+      assert.isAtMost(lost, remade ? 5 + applies / 20 : 0, "allowed packets were lost")
     }).pipe(
       Logger.withMinimumLogLevel(LogLevel.Warning),
       Effect.provide(firewallIn(path, { NETOPS_NFT_TARGET: `netns:${inside.name}` }))

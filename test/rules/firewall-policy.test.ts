@@ -134,6 +134,28 @@ describe("a replacement", () => {
   })
 })
 
+describe("a base chain", () => {
+  const flagged = (flags?: ReadonlyArray<string>) => [
+    table,
+    { set: { ...at, name: "s", type: "inet_service", ...(flags === undefined ? {} : { flags }) } }
+  ]
+  const chain = (prio: number) => ({ chain: { ...at, name: "c", type: "filter", hook: "input", prio, policy: "drop" } })
+
+  it("stays where it is the same, as do sets whose flags are none, however that is said", () => {
+    const { bridged, commands } = replacement([...flagged(), chain(0)], [...flagged([]), chain(0)])
+    assert.deepStrictEqual(bridged, [])
+    assert.isFalse(commands.some((command) => "delete" in command))
+    assert.isTrue(difference(flagged(), flagged([]), ["inet t"]).identical)
+  })
+
+  it("goes before all else, and drops to its end", () => {
+    const { commands } = replacement([...flagged(), chain(0)], [...flagged(["interval"]), chain(10)])
+    const named = { family: "inet", table: "t", name: "c" }
+    assert.deepStrictEqual(commands.slice(0, 2), [{ flush: { chain: named } }, { delete: { chain: named } }])
+    assert.notInclude(JSON.stringify(commands), "accept")
+  })
+})
+
 describe("warnings", () => {
   it("name a default drop that lets no answer and not this service in", () => {
     const drop = { chain: { ...at, name: "c", type: "filter", hook: "input", prio: 0, policy: "drop" } }

@@ -1,13 +1,11 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Context, Schema } from "effect"
 import {
-  confirmSeconds,
   FirewallConfig,
   FirewallConfigSummary,
   FirewallDiff,
   FirewallDraft,
   FirewallRevision,
-  Ruleset,
   rulesetBytesMax
 } from "../../schema/FirewallConfig.ts"
 import { PageOf, PageQuery } from "../../schema/Page.ts"
@@ -36,26 +34,7 @@ import {
   VersionConflict
 } from "../problems/firewall.ts"
 import { ApplyAnswer, ConfigDeleted, RunningRuleset, Validation } from "./FirewallAnswers.ts"
-
-const ValidationRequest = Schema.Struct({
-  ruleset: Schema.optional(Ruleset.annotations({ parseOptions: { onExcessProperty: "error" } })),
-  nftables: Schema.optional(Ruleset.fields.nftables)
-}).pipe(
-  Schema.filter(({ nftables, ruleset }) =>
-    (nftables === undefined) !== (ruleset === undefined) || "Expected either `ruleset` or `nftables`"
-  )
-)
-
-const seconds = (min: number) => Schema.Int.pipe(Schema.between(min, confirmSeconds.max))
-
-export const ApplyBody = Schema.Struct({
-  confirm_timeout_seconds: Schema.optional(
-    seconds(0).annotations({ description: "0 applies plainly; otherwise unconfirmed tables go at the deadline" })
-  ),
-  comment: Schema.optional(Schema.String.pipe(Schema.maxLength(2000))),
-  expected_version: Schema.optional(Schema.Int),
-  adopt: Schema.optional(Schema.Boolean.annotations({ description: "replace tables that others put into the kernel" }))
-})
+import { ApplyBody, ExtendBody, ValidationRequest } from "./FirewallRequests.ts"
 
 const root = "/api/v1/nftables" as const
 const configs = `${root}/configs` as const
@@ -65,6 +44,21 @@ const read = requires("nftables.configs:read")
 const write = Context.merge(requires("nftables.configs:write"), plainBodies)
 const apply = Context.merge(requires("nftables.configs:apply"), plainBodies)
 const large = bodyLimit(rulesetBytesMax)
+
+/** An operation that decides about an apply which waits for its confirmation. */
+const decision = <const Name extends string>(name: Name, verb: string, summary: string) =>
+  HttpApiEndpoint.post(name, `${configs}/:id/${verb}`)
+    .setPath(configPath)
+    .setPayload(freeBody(Schema.Struct({})))
+    .addSuccess(FirewallConfig)
+    .addError(wire(NotFound))
+    .addError(wire(NothingPending))
+    .addError(wire(IdempotencyInFlight))
+    .addError(wire(IdempotencyKeyReused))
+    .annotate(OpenApi.Summary, summary)
+    .annotateContext(optionalBody)
+    .annotateContext(traits("idempotent", "versioned"))
+    .annotateContext(apply)
 
 export class FirewallApi extends HttpApiGroup.make("firewall")
   .add(
@@ -222,24 +216,11 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .annotateContext(traits("idempotent"))
       .annotateContext(apply)
   )
-  .add(
-    HttpApiEndpoint.post("confirmApply", `${configs}/:id/confirm`)
-      .setPath(configPath)
-      .setPayload(freeBody(Schema.Struct({})))
-      .addSuccess(FirewallConfig)
-      .addError(wire(NotFound))
-      .addError(wire(NothingPending))
-      .addError(wire(IdempotencyInFlight))
-      .addError(wire(IdempotencyKeyReused))
-      .annotate(OpenApi.Summary, "Keep what was applied")
-      .annotateContext(optionalBody)
-      .annotateContext(traits("idempotent", "versioned"))
-      .annotateContext(apply)
-  )
+  .add(decision("confirmApply", "confirm", "Keep what was applied"))
   .add(
     HttpApiEndpoint.post("extendApply", `${configs}/:id/extend`)
       .setPath(configPath)
-      .setPayload(body(Schema.Struct({ seconds: seconds(1) })))
+      .setPayload(body(ExtendBody))
       .addSuccess(FirewallConfig)
       .addError(wire(NotFound))
       .addError(wire(NothingPending))
@@ -249,20 +230,7 @@ export class FirewallApi extends HttpApiGroup.make("firewall")
       .annotateContext(traits("idempotent", "versioned"))
       .annotateContext(apply)
   )
-  .add(
-    HttpApiEndpoint.post("rollbackApply", `${configs}/:id/rollback`)
-      .setPath(configPath)
-      .setPayload(freeBody(Schema.Struct({})))
-      .addSuccess(FirewallConfig)
-      .addError(wire(NotFound))
-      .addError(wire(NothingPending))
-      .addError(wire(IdempotencyInFlight))
-      .addError(wire(IdempotencyKeyReused))
-      .annotate(OpenApi.Summary, "Take back what was applied and isn't confirmed")
-      .annotateContext(optionalBody)
-      .annotateContext(traits("idempotent", "versioned"))
-      .annotateContext(apply)
-  )
+  .add(decision("rollbackApply", "rollback", "Take back what was applied and isn't confirmed"))
   .middleware(Authentication)
   .annotateContext(OpenApi.annotations({ title: "Firewall", description: "nftables configurations of this host." }))
 {}

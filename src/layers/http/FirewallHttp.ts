@@ -13,6 +13,7 @@ import {
 import { Firewall } from "../../services/Firewall.ts"
 import type * as F from "../../services/Firewall.ts"
 import { FirewallConfigs, type FirewallRecord, type TableOwned } from "../../services/FirewallConfigs.ts"
+import { connection } from "./connection.ts"
 import { note } from "./CurrentRequest.ts"
 import { invalidCursor } from "./cursor.ts"
 import { group } from "./group.ts"
@@ -172,7 +173,10 @@ export const FirewallHttp = group(
       .handle(
         "validate",
         ({ payload }) =>
-          firewall.validate(payload.ruleset ?? { nftables: payload.nftables ?? [] }).pipe(
+          connection.pipe(
+            Effect.flatMap((caller) =>
+              firewall.validate(payload.ruleset ?? { nftables: payload.nftables ?? [] }, caller)
+            ),
             Effect.catchTag("Nft/Unavailable", unavailable)
           )
       )

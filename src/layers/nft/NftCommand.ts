@@ -1,6 +1,7 @@
 import { Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { Nftables, type NftCommandObject } from "../../schema/Nftables.ts"
 import { Nft, NftRejected, NftUnavailable } from "../../services/Nft.ts"
+import { connectionTrial } from "./connectionTrial.ts"
 import { NftPlace, NftPlaceLive } from "./NftPlace.ts"
 import { runTool, type ToolResult } from "./runTool.ts"
 import { withScratch } from "./scratch.ts"
@@ -137,6 +138,11 @@ const make = Effect.gen(function*() {
     render: (commands) => elsewhere(commands, "-s", "list", "ruleset").pipe(Effect.withSpan("Nft.render")),
     rehearse: (commands) =>
       elsewhere(commands, "-j", "list", "ruleset").pipe(Effect.flatMap(objects), Effect.withSpan("Nft.rehearse")),
+    admits: (commands, connection) =>
+      connectionTrial(commands, connection, { ...options, directory }).pipe(
+        processes.withPermits(1),
+        Effect.withSpan("Nft.admits")
+      ),
     listText: read("-s", "list", "ruleset").pipe(Effect.withSpan("Nft.listText")),
     check: (commands) =>
       transact(["-c"], commands).pipe(

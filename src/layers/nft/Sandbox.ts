@@ -5,7 +5,7 @@ import * as fs from "node:fs/promises"
 import { join } from "node:path"
 import { NftUnavailable } from "../../services/Nft.ts"
 import { startedAt } from "../processes.ts"
-import { capabilities } from "./capabilities.ts"
+import { unshareFlag } from "./capabilities.ts"
 import { runTool, toolEnvironment } from "./runTool.ts"
 
 /** A live holder process of the sandbox: its pid, and the arguments that run a program in its namespaces. */
@@ -75,16 +75,15 @@ export const makeSandbox = (options: {
     })
 
     const start = Effect.gen(function*() {
-      const held = yield* capabilities
-      const flags = held.has("SYS_ADMIN") && held.has("NET_ADMIN") ? "-n" : "-rn"
-      const trial = yield* runTool(["unshare", flags, "--", "true"], options).pipe(
+      const flag = yield* unshareFlag
+      const trial = yield* runTool(["unshare", flag, "--", "true"], options).pipe(
         Effect.mapError((error) => unavailable(`no sandbox network namespace: ${error.reason}`))
       )
       if (trial.code !== 0) {
         return yield* unavailable(`no sandbox network namespace: ${trial.stderr.trim().split("\n")[0]}`)
       }
       const own = yield* attempt(() => fs.readlink("/proc/self/ns/net"))
-      const child = spawn("unshare", [flags, "--", "sh", "-c", holderScript, "netops-nft", record], {
+      const child = spawn("unshare", [flag, "--", "sh", "-c", holderScript, "netops-nft", record], {
         cwd: "/",
         detached: true,
         env: toolEnvironment(options.path),

@@ -17,3 +17,9 @@ export const capabilities: Effect.Effect<ReadonlySet<Capability>> = Effect.tryPr
   }),
   Effect.orElseSucceed(() => new Set<Capability>())
 )
+
+/** The option by which unshare makes a network namespace: with one of users around it where we aren't privileged. */
+export const unshareFlag = Effect.map(
+  capabilities,
+  (held) => held.has("SYS_ADMIN") && held.has("NET_ADMIN") ? "-n" : "-rn"
+)

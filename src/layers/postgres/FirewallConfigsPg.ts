@@ -1,90 +1,21 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import {
-  FirewallConfigId,
-  type FirewallConfigSummary,
-  FirewallRevision,
-  FirewallStatus
-} from "../../schema/FirewallConfig.ts"
-import { UserId } from "../../schema/User.ts"
+import { FirewallConfigId } from "../../schema/FirewallConfig.ts"
 import { firewallEvents } from "../../services/firewall/events.ts"
 import {
   FirewallConfigMissing,
   FirewallConfigs,
   type FirewallRecord,
-  type FirewallStanding,
   type FirewallVersion,
   ownedBy,
   TableOwned
 } from "../../services/FirewallConfigs.ts"
 import { RevisionMismatch } from "../../services/Revision.ts"
 import { ServiceEvents } from "../../services/ServiceEvents.ts"
+import { encodeDocument, RevisionRow, Row, toStanding, toSummary } from "./firewallConfigRow.ts"
 import { newestPage } from "./newestPage.ts"
 import { ServiceEventsPg } from "./ServiceEventsPg.ts"
-import { isExpectedIn, Timestamp } from "./sql.ts"
-
-const Applied = Schema.Struct({
-  version: Schema.NullOr(Schema.Int),
-  at: Schema.NullOr(Schema.DateTimeUtc),
-  tables: Schema.Array(Schema.String),
-  baseline: Schema.Array(Schema.Unknown)
-})
-const Intent = Schema.Struct({
-  version: Schema.Int,
-  tables: Schema.Array(Schema.String),
-  guard: Schema.NullOr(Schema.String)
-})
-const Pending = Schema.Struct({ guard: Schema.String, deadline: Schema.DateTimeUtc, previous: Applied })
-
-const Row = Schema.Struct({
-  id: FirewallConfigId,
-  name: Schema.String,
-  description: Schema.String,
-  version: Schema.Int,
-  edition: Schema.Int,
-  checksum: Schema.String,
-  tables: Schema.Array(Schema.String),
-  comment: Schema.String,
-  status: FirewallStatus,
-  is_deleted: Schema.Boolean,
-  applied: Applied,
-  intent: Schema.NullOr(Intent),
-  pending: Schema.NullOr(Pending),
-  created_by: UserId,
-  updated_by: UserId,
-  created_at: Timestamp,
-  updated_at: Timestamp
-})
-type Row = typeof Row.Type
-
-const RevisionRow = Schema.Struct({ ...FirewallRevision.fields, created_at: Timestamp })
-const Document = Schema.Struct({
-  status: FirewallStatus,
-  applied: Applied,
-  intent: Schema.NullOr(Intent),
-  pending: Schema.NullOr(Pending)
-})
-const encodeDocument = Schema.encode(Document)
-
-const isActive = (status: FirewallStatus) => status === "active" || status === "pending_confirmation"
-
-const toSummary = ({ applied, edition: _edition, intent: _intent, is_deleted, pending, ...row }: Row) => ({
-  ...row,
-  is_active: isActive(row.status) ? 1 : 0,
-  is_deleted: is_deleted ? 1 : 0,
-  applied_version: applied.version,
-  applied_at: applied.at,
-  confirm_deadline: pending?.deadline ?? null
-} satisfies FirewallConfigSummary)
-
-const toStanding = ({ applied, id, intent, name, pending, status }: Row): FirewallStanding => ({
-  id,
-  name,
-  status,
-  applied,
-  intent,
-  pending
-})
+import { isExpectedIn } from "./sql.ts"
 
 // Any constant serves, as long as all nodes of an installation use the same: the bytes of "nftfw".
 const lockKey = 0x6e66746677
@@ -219,17 +150,20 @@ export const FirewallConfigsPg = Layer.effect(
         const document = yield* Effect.orDie(encodeDocument(state))
         const tables = [...new Set(ownedBy(state))]
         yield* sql.withTransaction(Effect.gen(function*() {
-          const owner = yield* selectOwner({ id, tables })
+          const before = toStanding(yield* orMissing(id, yield* lockOne(id)))
+          const owned = new Set(ownedBy(before))
+          const same = owned.size === tables.length && tables.every((table) => owned.has(table))
+          const owner = same ? Option.none() : yield* selectOwner({ id, tables })
           if (Option.isSome(owner)) {
             return yield* new TableOwned({ table: owner.value.name, owner: owner.value.config_id })
           }
-          const before = toStanding(yield* orMissing(id, yield* lockOne(id)))
           const text = (value: unknown) => value === null ? null : JSON.stringify(value)
           yield* events.publish(firewallEvents(before, state, yield* DateTime.now))
           const rows = yield* sql`UPDATE firewall_configs SET status = ${document.status},
             edition = edition + 1, applied = ${text(document.applied)}::json, intent = ${text(document.intent)}::json,
             pending = ${text(document.pending)}::json WHERE id = ${id} RETURNING id`
           yield* orMissing(id, Option.fromNullable(rows[0]))
+          if (same) return
           yield* sql`DELETE FROM firewall_tables WHERE config_id = ${id}`
           if (tables.length > 0) {
             yield* sql`INSERT INTO firewall_tables ${sql.insert(tables.map((name) => ({ name, config_id: id })))}`

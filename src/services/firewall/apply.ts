@@ -147,10 +147,12 @@ export const makeApply = ({ configs, confirmSeconds, enforcement, guards, nft, p
 
   return (id: FirewallConfigId, request: ApplyRequest) =>
     configs.exclusively(Effect.gen(function*() {
-      const { ruleset, ...config } = yield* configs.get(id)
+      const [{ ruleset, ...config }, found] = yield* Effect.all([configs.get(id), configs.standing(id)], {
+        concurrency: 2
+      })
       if (config.is_deleted === 1) return yield* new FirewallConfigMissing({ id })
       const commands = asCommands(ruleset.nftables)
-      const standing = yield* Effect.flatMap(configs.standing(id), pendings.decided)
+      const standing = yield* pendings.decided(found)
       const listing = yield* Effect.fork(comparable(nft, commands))
       if (standing.pending !== null) return yield* new ApplyPending({ deadline: standing.pending.deadline })
       if (request.expectedVersion !== undefined && request.expectedVersion !== config.version) {

@@ -1,8 +1,11 @@
 import { Effect, Either, Fiber } from "effect"
+import { isDeepStrictEqual } from "node:util"
 import type { FirewallDiff, RulesetError, RulesetWarning } from "../../schema/FirewallConfig.ts"
-import type { Nft, NftRejected, NftUnavailable } from "../Nft.ts"
-import { declarations, type Json, pointerTo, tableOf, tablesOf } from "./commands.ts"
+import type { Connection, Nft, NftRejected, NftUnavailable } from "../Nft.ts"
+import { declarations, isJson, type Json, pointerTo, tableOf, tablesOf } from "./commands.ts"
 import { difference } from "./difference.ts"
+import { linkErrors } from "./links.ts"
+import { lockout } from "./lockout.ts"
 import { asCommands, refusals } from "./policy.ts"
 import { type Replacement, replacement } from "./replacement.ts"
 import { warnings } from "./warnings.ts"
@@ -53,22 +56,41 @@ export const located = (
     }]
   })
 
-/** The transaction that nft takes: in place if possible, and else with the tables made anew. */
+/** A transaction, and nft's verdict on it. */
+export interface Checked {
+  readonly plan: Replacement
+  readonly verdict: Effect.Effect<Either.Either<void, NftRejected | NftUnavailable>>
+}
+
+const isSame = (a: Replacement, b: Replacement) =>
+  isDeepStrictEqual(a.bridged, b.bridged) &&
+  isDeepStrictEqual(a.commands.slice(0, a.start), b.commands.slice(0, b.start))
+
+/**
+ * The transaction that nft takes: in place if possible, and else with the tables made anew. The verdict on a guess of
+ * it for the same commands is asked for where the guess was right.
+ */
 export const accepted = (
   nft: NftService,
   running: ReadonlyArray<unknown>,
   commands: ReadonlyArray<Json>,
-  removed: ReadonlyArray<string>
+  removed: ReadonlyArray<string>,
+  guess?: Checked
 ) =>
   Effect.gen(function*() {
     const first = replacement(running, commands, { removed })
-    const verdict = yield* Effect.either(nft.check(first.commands))
-    if (Either.isRight(verdict)) return Either.right(first)
+    const isRight = guess !== undefined && isSame(guess.plan, first)
+    const verdict = yield* isRight ? guess.verdict : Effect.either(nft.check(first.commands))
+    const linked = (plan: Replacement) => {
+      const links = linkErrors(commands)
+      return links.length > 0 ? Either.left(links) : Either.right(plan)
+    }
+    if (Either.isRight(verdict)) return linked(first)
     if (verdict.left._tag === "Nft/Unavailable") return yield* verdict.left
     if (first.start > 0) {
       const second = replacement(running, commands, { removed, anew: true })
       const retried = yield* Effect.either(nft.check(second.commands))
-      if (Either.isRight(retried)) return Either.right(second)
+      if (Either.isRight(retried)) return linked(second)
     }
     return Either.left(yield* located(nft, first, verdict.left))
   })
@@ -108,36 +130,47 @@ const strangersIn = (
     if (!running.has(table) || owned.has(table) || seen.has(table)) return []
     seen.add(table)
     const message = "This table runs and wasn't applied by this service: an apply is refused unless it says `adopt`"
-    return [{ pointer: object.pointer, message }]
+    return [{ code: "table_foreign", pointer: object.pointer, message }]
   })
 }
 
+const withoutElements = (object: unknown): unknown => {
+  const [[kind = "", body] = []] = isJson(object) ? Object.entries(object) : []
+  return isJson(body) && body["elem"] !== undefined ? { [kind]: { ...body, elem: undefined } } : object
+}
+
 /** Our refusals first; without any, nft's verdict on the transaction that an apply would send. */
-export const judge = (
-  nft: NftService,
-  ruleset: ReadonlyArray<unknown>,
-  service: {
-    readonly port: number
-    /** Of the tables that run, those that a configuration has applied. */
-    readonly owned: Effect.Effect<ReadonlySet<string>>
-  }
-): Effect.Effect<Judgement, NftUnavailable> =>
-  Effect.scoped(Effect.gen(function*() {
-    // The tool works while we do.
-    const listing = yield* Effect.forkScoped(comparable(nft, ruleset))
-    yield* Effect.yieldNow()
-    const refused = refusals(ruleset)
-    if (refused.length > 0) return { valid: false, errors: refused, warnings: [], diff: null }
-    const commands = asCommands(ruleset)
-    const running = yield* Fiber.join(listing)
-    const checking = yield* Effect.forkScoped(accepted(nft, running, commands, []))
-    yield* Effect.yieldNow()
-    const diff = differenceFrom(running, commands, [])
-    const present = new Set(tablesOf(running))
-    const meets = tablesOf(ruleset).some((table) => present.has(table))
-    const strangers = meets ? strangersIn(ruleset, present, yield* service.owned) : []
-    const verdict = yield* Fiber.join(checking)
-    return Either.isLeft(verdict)
-      ? { valid: false, errors: verdict.left, warnings: [], diff: null }
-      : { valid: true, errors: [], warnings: [...strangers, ...warnings(ruleset, service)], diff }
-  }))
+export const makeJudge = (nft: NftService, service: {
+  readonly port: number
+  /** Of the tables that run, those that a configuration has applied. */
+  readonly owned: Effect.Effect<ReadonlySet<string>>
+}) => {
+  /** What ran when somebody looked: it is probably what runs. */
+  let seen: ReadonlyArray<unknown> = []
+
+  return (ruleset: ReadonlyArray<unknown>, caller?: Connection): Effect.Effect<Judgement, NftUnavailable> =>
+    Effect.scoped(Effect.gen(function*() {
+      // The tool works while we do.
+      const listing = yield* Effect.forkScoped(comparable(nft, ruleset))
+      yield* Effect.yieldNow()
+      const refused = refusals(ruleset)
+      if (refused.length > 0) return { valid: false, errors: refused, warnings: [], diff: null }
+      const commands = asCommands(ruleset)
+      const plan = replacement(seen, commands)
+      const guessing = yield* Effect.forkScoped(Effect.either(nft.check(plan.commands)))
+      const trying = yield* Effect.forkScoped(lockout(nft, commands, caller))
+      const running = yield* Fiber.join(listing)
+      seen = running.map(withoutElements)
+      const guess = { plan, verdict: Fiber.join(guessing) }
+      const checking = yield* Effect.forkScoped(accepted(nft, running, commands, [], guess))
+      yield* Effect.yieldNow()
+      const diff = differenceFrom(running, commands, [])
+      const present = new Set(tablesOf(running))
+      const meets = tablesOf(ruleset).some((table) => present.has(table))
+      const strangers = meets ? strangersIn(ruleset, present, yield* service.owned) : []
+      const verdict = yield* Fiber.join(checking)
+      if (Either.isLeft(verdict)) return { valid: false, errors: verdict.left, warnings: [], diff: null }
+      const told = [...strangers, ...warnings(ruleset, service), ...(yield* Fiber.join(trying))]
+      return { valid: true, errors: [], warnings: told, diff }
+    }))
+}

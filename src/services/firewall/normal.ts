@@ -36,7 +36,8 @@ const definition = ({ body, kind }: Declared): Json => {
   const { comment: _comment, elem: _elem, family: _family, name: _name, table: _table, ...rest } = body
   const filled = kind === "chain" && rest["hook"] !== undefined ? { policy: "accept", ...rest } : rest
   const flags = filled["flags"]
-  return shortest(Array.isArray(flags) ? { ...filled, flags: [...flags].sort() } : filled) as Json
+  const sorted = Array.isArray(flags) && flags.length > 0 ? [...flags].sort() : undefined
+  return shortest(Array.isArray(flags) ? { ...filled, flags: sorted } : filled) as Json
 }
 
 /** A ruleset or a listing in the form in which two of them are compared, by path; rules by their place in the chain. */

@@ -45,7 +45,7 @@ const isBase = (chain: Json) => chain["hook"] !== undefined
 
 const sameBase = (running: Json, wanted: Json) => baseKeys.every((key) => isDeepStrictEqual(running[key], wanted[key]))
 
-const unordered = (value: unknown) => Array.isArray(value) ? [...value].sort() : value
+const unordered = (flags: unknown) => Array.isArray(flags) ? flags.length === 0 ? undefined : [...flags].sort() : flags
 
 const ignored = ["family", "table", "name", "handle", "elem", "comment", "packets", "bytes", "used"]
 
@@ -84,8 +84,25 @@ const ordered = (running: Parts, wanted: Parts): boolean =>
     return kept.lastIndexOf(true) === kept.filter((keeps) => keeps).length - 1
   })
 
+/**
+ * The base chains that go, before all else of the transaction: a packet that is under way at its commit meets them
+ * without rules for as long as what stands before them takes.
+ */
+const ended = (key: string, running: Parts, wanted: Parts): ReadonlyArray<Json> => {
+  const { family, name: table } = tableBody(key)
+  const gone = [...running.chains].filter(([name, chain]) => isBase(chain) && !wanted.chains.has(name))
+  return gone.flatMap(([name]) => {
+    const chain = { family, table, name }
+    return [{ flush: { chain } }, { delete: { chain } }]
+  })
+}
+
 /** Empties a table, keeping what the ruleset declares again as it is now, and removes the rest. */
-const emptied = (key: string, running: Parts, wanted: Parts): ReadonlyArray<Json> => {
+const emptied = (key: string, { chains, ...rest }: Parts, wanted: Parts): ReadonlyArray<Json> => {
+  const running = {
+    ...rest,
+    chains: new Map([...chains].filter(([name, chain]) => !isBase(chain) || wanted.chains.has(name)))
+  }
   const { family, name: table } = tableBody(key)
   const at = (name: string) => ({ family, table, name })
   const gone = <A>(from: ReadonlyMap<string, A>, to: ReadonlyMap<string, unknown>) =>
@@ -125,7 +142,7 @@ export const replacement = (
   const before = partsOf(declarations(running))
   const after = partsOf(declarations(commands))
   const preparation: Array<Json> = []
-  const lifted: Array<Json> = []
+  const rest: Array<Json> = []
   const bridged: Array<Replacement["bridged"][number]> = []
   for (const key of new Set([...removed.filter((table) => !after.has(table)), ...after.keys()])) {
     const [present, wanted] = [before.get(key), after.get(key)]
@@ -133,29 +150,20 @@ export const replacement = (
     const { family, name: table } = tableBody(key)
     const stays = !anew && wanted !== undefined && wanted.table["flags"] === undefined
     const inPlace = stays && fits(present, wanted) && (!exact || ordered(present, wanted))
-    preparation.push(
-      ...stays
-        ? emptied(key, present, inPlace ? wanted : noParts)
-        : [{ delete: { table: { family, name: table } } }]
-    )
-    // Its rules are gone a moment before the chain is: without this its policy would drop what comes in between.
-    for (const [chain, { handle: _, ...body }] of present.chains) {
-      const kept = inPlace && wanted?.chains.has(chain)
-      if (isBase(body) && body["policy"] === "drop" && !kept) {
-        lifted.push({ add: { chain: { ...body, policy: "accept" } } })
-      }
-    }
+    const kept = inPlace ? wanted : noParts
+    preparation.push(...ended(key, present, kept))
+    rest.push(...stays ? emptied(key, present, kept) : [{ delete: { table: { family, name: table } } }])
     for (const [chain, body] of wanted?.chains ?? []) {
-      const kept = inPlace && present.chains.has(chain)
-      if (isBase(body) && body["policy"] === "drop" && !kept) bridged.push({ family, table, chain })
+      const isKept = inPlace && present.chains.has(chain)
+      if (isBase(body) && body["policy"] === "drop" && !isKept) bridged.push({ family, table, chain })
     }
   }
   const bridges = bridged.map(({ chain, family, table }) => ({
     add: { rule: { family, table, chain, expr: [{ drop: null }], comment: bridgeComment } }
   }))
   return {
-    commands: [...lifted, ...preparation, ...commands, ...bridges],
-    start: lifted.length + preparation.length,
+    commands: [...preparation, ...rest, ...commands, ...bridges],
+    start: preparation.length + rest.length,
     bridged
   }
 }

@@ -1,7 +1,8 @@
 import type { RulesetWarning } from "../../schema/FirewallConfig.ts"
 import { declarations, type Declared, isJson, type Json, pointerTo, tableOf } from "./commands.ts"
 
-const mentions = (value: unknown, found: (value: Json) => boolean): boolean =>
+/** Whether a JSON object in there, at any depth, is what is looked for. */
+export const mentions = (value: unknown, found: (value: Json) => boolean): boolean =>
   Array.isArray(value)
     ? value.some((item) => mentions(item, found))
     : isJson(value) && (found(value) || Object.values(value).some((inner) => mentions(inner, found)))
@@ -11,9 +12,10 @@ const texts = (value: unknown): ReadonlyArray<unknown> =>
 
 const statements = (rule: Json): ReadonlyArray<unknown> => Array.isArray(rule["expr"]) ? rule["expr"] : []
 
-const targets = (rule: Json): ReadonlyArray<string> => {
+/** The chains that statements or verdicts jump or go to. */
+export const targets = (expressions: unknown): ReadonlyArray<string> => {
   const found: Array<string> = []
-  mentions(statements(rule), (value) => {
+  mentions(expressions, (value) => {
     for (const verb of ["jump", "goto"]) {
       const target = value[verb]
       if (isJson(target) && typeof target["target"] === "string") found.push(target["target"])
@@ -29,7 +31,9 @@ const reachable = (rules: ReadonlyArray<Json>, start: string): ReadonlyArray<Jso
   const visit = (chain: string): ReadonlyArray<Json> => {
     if (seen.has(chain)) return []
     seen.add(chain)
-    return rules.filter((rule) => rule["chain"] === chain).flatMap((rule) => [rule, ...targets(rule).flatMap(visit)])
+    return rules.filter((rule) => rule["chain"] === chain).flatMap((
+      rule
+    ) => [rule, ...targets(statements(rule)).flatMap(visit)])
   }
   return visit(start)
 }
@@ -82,12 +86,14 @@ const warningsOf = (chain: Declared, rules: ReadonlyArray<Json>, port: number): 
   const warnings: Array<RulesetWarning> = []
   if (!met.some((rule) => accepts(rule) && acceptsEstablished(rule))) {
     warnings.push({
+      code: "established_not_accepted",
       pointer,
       message: "What isn't accepted is dropped, and no rule accepts established connections: answers won't come back"
     })
   }
   if (chain.body["hook"] === "input" && !met.some((rule) => acceptsPort(rule, port))) {
     warnings.push({
+      code: "service_port_not_accepted",
       pointer,
       message:
         `What isn't accepted is dropped, and no rule accepts TCP port ${port} of this service: it may cut you off`
