@@ -27,7 +27,7 @@ export const NewJobRow = Schema.Struct({
 })
 
 /** The next clients of a job, as columns with commas: rows are decoded one by one, which takes far longer. */
-const Items = Schema.Struct({ clients: Schema.String, macs: Schema.String, actions: Schema.String })
+const Items = Schema.Struct({ clients: Schema.String, actions: Schema.String })
 
 interface Client {
   readonly client: string
@@ -62,19 +62,22 @@ export const jobStatements = Effect.gen(function*() {
     Request: Schema.Struct({ id: Schema.String, from: Schema.Int, count: Schema.Int }),
     Result: Items,
     execute: ({ count, from, id }) =>
-      sql`SELECT coalesce(string_agg(client, ',' ORDER BY position), '') AS clients,
-          coalesce(string_agg(coalesce(client_mac, ''), ',' ORDER BY position), '') AS macs,
-          coalesce(string_agg(coalesce(action_id::text, ''), ',' ORDER BY position), '') AS actions
-        FROM bulk_job_items WHERE job_id = ${id} AND position >= ${from} AND position < ${from + count}`
+      sql`SELECT coalesce(string_agg(array_to_string(clients, ','), ',' ORDER BY first), '') AS clients,
+          coalesce(string_agg(array_to_string(actions, ','), ',' ORDER BY first), '') AS actions
+        FROM (
+          SELECT first, clients[greatest(${from} - first, 0) + 1 : ${from + count} - first] AS clients,
+            action_ids[greatest(${from} - first, 0) + 1 : ${from + count} - first] AS actions
+          FROM bulk_job_clients WHERE job_id = ${id} AND first < ${from + count} AND first + count > ${from}
+        ) AS next`
   })
 
   const nextClients = Effect.fnUntraced(function*({ id, processed }: JobRow, count: number) {
     const columns = yield* nextItems({ id, from: processed, count })
     if (columns.clients === "") return []
-    const [macs, actions] = [columns.macs.split(","), columns.actions.split(",")]
+    const actions = columns.actions.split(",")
     return columns.clients.split(",").map((client, index): Client => ({
       client,
-      client_mac: macs[index] || null,
+      client_mac: client.includes(":") ? client : null,
       action_id: actions[index] || null
     }))
   })
@@ -123,14 +126,16 @@ export const jobStatements = Effect.gen(function*() {
   // Only what still is as the job left it: what others changed since is theirs.
   const restore = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
     const now = DateTime.toDateUtc(at)
+    const end = job.processed + items.length
     yield* exclusively
     const restored = yield* sql`WITH due AS (
-        SELECT held.id, was.detail = 'created' AS ends, was.before_expires_at
-        FROM bulk_job_items item
-          JOIN bulk_job_items was ON was.job_id = ${job.undo_of} AND was.position = item.of_position
+        SELECT held.id, was.created AS ends, was.before_expires_at
+        FROM bulk_job_clients AS asked
+          CROSS JOIN LATERAL unnest(action_ids, created, asked.before_expires_at, asked.after_expires_at)
+            WITH ORDINALITY AS was (action_id, created, before_expires_at, after_expires_at, number)
           JOIN actions held ON held.id = was.action_id
-        WHERE item.job_id = ${job.id} AND item.position >= ${job.processed}
-          AND item.position < ${job.processed + items.length}
+        WHERE asked.job_id = ${job.id} AND asked.first < ${end} AND asked.first + asked.count > ${job.processed}
+          AND asked.first + was.number - 1 >= ${job.processed} AND asked.first + was.number - 1 < ${end}
           AND held.status = 'active' AND (held.expires_at IS NULL OR held.expires_at > ${now})
           AND held.expires_at IS NOT DISTINCT FROM was.after_expires_at
         ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
@@ -155,19 +160,18 @@ export const jobStatements = Effect.gen(function*() {
     })
   })
 
+  // What another node has logged by now makes the move fail, which tells more.
   const log = (id: JobId, from: number, outcomes: ReadonlyArray<Outcome>) =>
-    sql`UPDATE bulk_job_items AS item SET status = done.status, detail = done.detail,
-        action_id = done.action_id::uuid, before_expires_at = done.before::timestamptz,
-        after_expires_at = done.after::timestamptz
-      FROM unnest(
+    sql`INSERT INTO bulk_job_outcomes
+      (job_id, first, count, statuses, details, action_ids, before_expires_at, after_expires_at)
+      VALUES (
+        ${id}, ${from}, ${outcomes.length},
         ${textArray(sql, outcomes.map(({ status }) => status))},
         ${textArray(sql, outcomes.map(({ detail }) => detail))},
-        ${textArray(sql, outcomes.map(({ action_id }) => action_id))},
-        ${textArray(sql, outcomes.map(({ before }) => iso(before)))},
-        ${textArray(sql, outcomes.map(({ after }) => iso(after)))}
-      ) WITH ORDINALITY AS done (status, detail, action_id, before, after, number)
-      WHERE item.job_id = ${id} AND item.position = ${from - 1} + done.number
-        AND item.position >= ${from} AND item.position < ${from + outcomes.length}`
+        ${textArray(sql, outcomes.map(({ action_id }) => action_id))}::uuid[],
+        ${textArray(sql, outcomes.map(({ before }) => iso(before)))}::timestamptz[],
+        ${textArray(sql, outcomes.map(({ after }) => iso(after)))}::timestamptz[]
+      ) ON CONFLICT DO NOTHING`
 
   /**
    * Deals with the next clients of a job. The job is locked last, so that a cancel waits for the commit alone, and moves
