@@ -55,7 +55,7 @@ const untilStarted = (id: JobId) =>
 const untilEnforced = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) =>
-    sql`SELECT 1 FROM actions WHERE synced_at IS NULL AND type <> 'tag' LIMIT 1`.pipe(
+    sql`SELECT 1 FROM actions_behind() WHERE macs <> ''`.pipe(
       Effect.filterOrFail((rows) => rows.length === 0),
       Effect.retry(Schedule.spaced("20 millis"))
     )

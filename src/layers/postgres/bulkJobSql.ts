@@ -50,7 +50,7 @@ export class Superseded extends Data.TaggedError("BulkJobs/Superseded")<{}> {}
 /** The statements of a step, which run in one transaction. */
 export const jobStatements = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  const { exclusively, place } = yield* orderStatements
+  const { exclusively, numbered, place } = yield* orderStatements
 
   const findRunning = SqlSchema.findOne({
     Request: Schema.String,
@@ -140,7 +140,7 @@ export const jobStatements = Effect.gen(function*() {
           AND held.expires_at IS NOT DISTINCT FROM was.after_expires_at
         ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
       )
-      UPDATE actions SET synced_at = NULL,
+      UPDATE actions SET ${numbered},
         status = CASE WHEN ends THEN 'removed' ELSE status END,
         ended_at = CASE WHEN ends THEN ${now}::timestamptz END,
         expires_at = CASE WHEN ends THEN expires_at ELSE before_expires_at END

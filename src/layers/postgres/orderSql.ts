@@ -18,7 +18,8 @@ export type Held = typeof Held.Type
 
 const Mac = Schema.Struct({ mac: Schema.String })
 
-// Orders are placed by one transaction at a time, so that none of them exceeds the cap together.
+// Actions are ordered and lifted by one transaction at a time: so orders don't exceed the cap together, and the numbers
+// of changes have the order of their commits.
 const orderLock = 7_203_641_950
 
 const byClient = (a: ActionOrder, b: ActionOrder) => a.client < b.client ? -1 : a.client > b.client ? 1 : 0
@@ -34,6 +35,10 @@ export const orderStatements = Effect.gen(function*() {
   // A node that is frozen while it holds the lock loses it before another one is to go on in its place.
   const exclusively = sql`SELECT set_config('idle_in_transaction_session_timeout', '8s', true),
     pg_advisory_xact_lock(${orderLock}::bigint)`
+
+  // Once for a statement, however many rows it changes; only for who works `exclusively`.
+  const nextChange = sql`(SELECT nextval('action_changes'))`
+  const numbered = sql`change = ${nextChange}, synced_at = NULL`
 
   // Row by row through the index of active actions: a join is planned by statistics, which a new table lacks.
   const heldBy = SqlSchema.findAll({
@@ -53,7 +58,7 @@ export const orderStatements = Effect.gen(function*() {
   })
 
   const endExpired = (actions: ReadonlyArray<Held>) =>
-    sql`UPDATE actions SET status = 'expired', ended_at = expires_at, synced_at = NULL
+    sql`UPDATE actions SET status = 'expired', ended_at = expires_at, ${numbered}
       WHERE id = ANY (${actions.map(({ id }) => id)}::uuid[])`
 
   const protectedAmong = SqlSchema.findAll({
@@ -78,10 +83,10 @@ export const orderStatements = Effect.gen(function*() {
 
   const insert = (orders: ReadonlyArray<ActionOrder>, { at, origin, reason }: OrderedBy) =>
     sql`INSERT INTO actions AS held (
-        id, type, tag, client, client_mac, status, reason, origin_kind, origin_id, created_at, expires_at
+        id, type, tag, client, client_mac, status, reason, origin_kind, origin_id, change, created_at, expires_at
       )
       SELECT id::uuid, type, coalesce(tag, ''), client, client_mac, 'active', ${reason}, ${origin.kind}, ${origin.id},
-        ${DateTime.toDateUtc(at)}::timestamptz, expires_at::timestamptz
+        ${nextChange}, ${DateTime.toDateUtc(at)}::timestamptz, expires_at::timestamptz
       FROM unnest(
         ${textArray(sql, orders.map(({ id }) => id))},
         ${textArray(sql, orders.map(({ type }) => type))},
@@ -92,7 +97,7 @@ export const orderStatements = Effect.gen(function*() {
       ) AS wanted (id, type, tag, client, client_mac, expires_at)
       ORDER BY client COLLATE "C", type COLLATE "C", coalesce(tag, '') COLLATE "C"
       ON CONFLICT (client, type, tag) WHERE status = 'active'
-      DO UPDATE SET expires_at = excluded.expires_at, synced_at = NULL`
+      DO UPDATE SET expires_at = excluded.expires_at, change = excluded.change, synced_at = NULL`
 
   const guardFor = Effect.fnUntraced(function*(
     orders: ReadonlyArray<ActionOrder>,
@@ -128,5 +133,5 @@ export const orderStatements = Effect.gen(function*() {
     return { changed, held: known, refused }
   })
 
-  return { exclusively, place }
+  return { exclusively, numbered, place }
 })

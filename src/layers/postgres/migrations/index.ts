@@ -20,6 +20,7 @@ import revisions from "./0018_revisions.ts"
 import conditionAlarms from "./0019_condition_alarms.ts"
 import bulkSpeed from "./0020_bulk_speed.ts"
 import bulkChunks from "./0021_bulk_chunks.ts"
+import enforcementMarks from "./0022_enforcement_marks.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -43,5 +44,6 @@ export const migrations = Migrator.fromRecord({
   "0018_revisions": revisions,
   "0019_condition_alarms": conditionAlarms,
   "0020_bulk_speed": bulkSpeed,
-  "0021_bulk_chunks": bulkChunks
+  "0021_bulk_chunks": bulkChunks,
+  "0022_enforcement_marks": enforcementMarks
 })
