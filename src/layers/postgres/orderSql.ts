@@ -81,7 +81,11 @@ export const orderStatements = Effect.gen(function*() {
       INSERT INTO blocks_begun AS known (at, begun) VALUES (${DateTime.toDateUtc(at)}, ${begun})
       ON CONFLICT (at) DO UPDATE SET begun = known.begun + excluded.begun`
 
-  const insert = (orders: ReadonlyArray<ActionOrder>, { at, origin, reason }: OrderedBy) =>
+  // Only where some are in force: looking for what isn't there takes a tenth of the time.
+  const prolong = sql`ON CONFLICT (client, type, tag) WHERE status = 'active'
+    DO UPDATE SET expires_at = excluded.expires_at, change = excluded.change, synced_at = NULL`
+
+  const insert = (orders: ReadonlyArray<ActionOrder>, { at, origin, reason }: OrderedBy, prolonging: boolean) =>
     sql`INSERT INTO actions AS held (
         id, type, tag, client, client_mac, status, reason, origin_kind, origin_id, change, created_at, expires_at
       )
@@ -96,8 +100,7 @@ export const orderStatements = Effect.gen(function*() {
         ${textArray(sql, orders.map(({ expires_at }) => isoOrNull(expires_at)))}
       ) AS wanted (id, type, tag, client, client_mac, expires_at)
       ORDER BY client COLLATE "C", type COLLATE "C", coalesce(tag, '') COLLATE "C"
-      ON CONFLICT (client, type, tag) WHERE status = 'active'
-      DO UPDATE SET expires_at = excluded.expires_at, change = excluded.change, synced_at = NULL`
+      ${prolonging ? prolong : sql``}`
 
   const guardFor = Effect.fnUntraced(function*(
     orders: ReadonlyArray<ActionOrder>,
@@ -127,7 +130,7 @@ export const orderStatements = Effect.gen(function*() {
       const current = known.get(keyOfOrder(order))
       return current === undefined || prolongs(current.expires_at, order.expires_at)
     })
-    if (changed.length > 0) yield* insert(changed, by)
+    if (changed.length > 0) yield* insert(changed, by, known.size > 0)
     const begun = changed.filter((order) => order.type === "block" && !known.has(keyOfOrder(order))).length
     if (begun > 0) yield* countBlocks(by.at, begun)
     return { changed, held: known, refused }
