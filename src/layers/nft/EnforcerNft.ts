@@ -112,8 +112,10 @@ export const EnforcerNft = Layer.effect(
 
     const bring = Effect.fn("Enforcer.bring")(function*(due: DueKind, limit: number, all: boolean) {
       const at = yield* DateTime.now
-      const expired = limit === 0 ? [] : yield* store.due(at, due, limit)
-      const behind = yield* store.behind
+      const [expired, behind] = yield* Effect.all(
+        [limit === 0 ? Effect.succeed([]) : store.due(at, due, limit), store.behind],
+        { concurrency: 2 }
+      )
       const macs = new Set([...expired.map(({ client_mac }) => client_mac), ...behind.macs])
       if (all || families.some((family) => !known.has(family))) yield* repair(yield* store.desired(at))
       else if (macs.size > 0) {
