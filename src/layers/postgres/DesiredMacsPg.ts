@@ -39,9 +39,11 @@ export const DesiredMacsPg = Layer.effect(
       Request: Schema.Struct({ at: Timestamp, only: Schema.NullOr(Schema.String), limit: Schema.Int }),
       Result: Due,
       execute: ({ at, limit, only }) =>
-        sql`SELECT id, client_mac, xmin::text AS version FROM actions
-          WHERE status = 'active' AND expires_at <= ${at} AND (${only}::text IS NULL OR type = ${only})
-          ORDER BY expires_at LIMIT ${limit}`
+        // Apart from the type, for which Postgres would read all that is in force.
+        sql`SELECT id, client_mac, version FROM (
+            SELECT id, client_mac, type, expires_at, xmin::text AS version FROM actions
+            WHERE status = 'active' AND expires_at <= ${at} OFFSET 0
+          ) AS due WHERE ${only}::text IS NULL OR type = ${only} ORDER BY expires_at LIMIT ${limit}`
     })
     // What is locked is being changed: it is left to the next pass, and nobody waits for anybody.
     const unchanged = (actions: ReadonlyArray<DueAction>) =>
