@@ -163,10 +163,10 @@ export const BulkJobsPg = Layer.effect(
       }),
       running: (at) => Effect.orDie(Effect.map(start(at), (rows) => rows.map(({ id }) => id))),
       step: (id, at, clients) =>
-        findRunning(id).pipe(
+        findRunning({ id, count: clients }).pipe(
           Effect.flatMap(Option.match({
             onNone: () => Effect.succeed(null),
-            onSome: (job) => advance(job, at, clients)
+            onSome: (job) => advance(job, at)
           })),
           sql.withTransaction,
           Effect.retry({ while: ({ _tag }) => _tag === "BulkJobs/Superseded" }),

@@ -2,7 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { Data, DateTime, Duration, Effect, Schema } from "effect"
 import { type ActionId, ActionSpec } from "../../schema/Action.ts"
 import { BulkCriteria } from "../../schema/BulkCriteria.ts"
-import { BulkJob, type JobId } from "../../schema/BulkJob.ts"
+import { BulkJob } from "../../schema/BulkJob.ts"
 import { type ActionOrder, keyOfOrder } from "../../services/ActionOrders.ts"
 import { stateAfter } from "../../services/BulkJobs.ts"
 import { orderStatements } from "./orderSql.ts"
@@ -26,8 +26,8 @@ export const NewJobRow = Schema.Struct({
   criteria: Schema.parseJson(BulkCriteria)
 })
 
-/** The next clients of a job, as columns with commas: rows are decoded one by one, which takes far longer. */
-const Items = Schema.Struct({ clients: Schema.String, actions: Schema.String })
+/** A job with its next clients, with commas: rows are decoded one by one, which takes far longer. */
+const RunningRow = Schema.Struct({ ...JobRow.fields, clients: Schema.String, actions: Schema.String })
 
 interface Client {
   readonly client: string
@@ -49,6 +49,16 @@ const nextId = (at: DateTime.Utc, index: number): ActionId => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${crypto.randomUUID().slice(19)}` as ActionId
 }
 
+const clientsOf = ({ actions, clients }: typeof RunningRow.Type): ReadonlyArray<Client> => {
+  if (clients === "") return []
+  const ids = actions.split(",")
+  return clients.split(",").map((client, index) => ({
+    client,
+    client_mac: client.includes(":") ? client : null,
+    action_id: ids[index] || null
+  }))
+}
+
 const iso = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
 
 /** The job was cancelled, or moved by another node, while this one worked: what was done has to be rolled back. */
@@ -60,33 +70,19 @@ export const jobStatements = Effect.gen(function*() {
   const { exclusively, numbered, place } = yield* orderStatements
 
   const findRunning = SqlSchema.findOne({
-    Request: Schema.String,
-    Result: JobRow,
-    execute: (id) => sql`SELECT * FROM bulk_jobs WHERE id = ${id} AND status = 'running'`
-  })
-
-  const nextItems = SqlSchema.single({
-    Request: Schema.Struct({ id: Schema.String, from: Schema.Int, count: Schema.Int }),
-    Result: Items,
-    execute: ({ count, from, id }) =>
-      sql`SELECT coalesce(string_agg(array_to_string(clients, ','), ',' ORDER BY first), '') AS clients,
-          coalesce(string_agg(array_to_string(actions, ','), ',' ORDER BY first), '') AS actions
-        FROM (
-          SELECT first, clients[greatest(${from} - first, 0) + 1 : ${from + count} - first] AS clients,
-            action_ids[greatest(${from} - first, 0) + 1 : ${from + count} - first] AS actions
-          FROM bulk_job_clients WHERE job_id = ${id} AND first < ${from + count} AND first + count > ${from}
-        ) AS next`
-  })
-
-  const nextClients = Effect.fnUntraced(function*({ id, processed }: JobRow, count: number) {
-    const columns = yield* nextItems({ id, from: processed, count })
-    if (columns.clients === "") return []
-    const actions = columns.actions.split(",")
-    return columns.clients.split(",").map((client, index): Client => ({
-      client,
-      client_mac: client.includes(":") ? client : null,
-      action_id: actions[index] || null
-    }))
+    Request: Schema.Struct({ id: Schema.String, count: Schema.Int }),
+    Result: RunningRow,
+    execute: ({ count, id }) =>
+      sql`SELECT job.*, next.* FROM bulk_jobs AS job CROSS JOIN LATERAL (
+          SELECT coalesce(string_agg(array_to_string(clients, ','), ',' ORDER BY first), '') AS clients,
+            coalesce(string_agg(array_to_string(actions, ','), ',' ORDER BY first), '') AS actions
+          FROM (
+            SELECT first, clients[greatest(processed - first, 0) + 1 : processed + ${count} - first] AS clients,
+              action_ids[greatest(processed - first, 0) + 1 : processed + ${count} - first] AS actions
+            FROM bulk_job_clients
+            WHERE job_id = job.id AND first < processed + ${count} AND first + bulk_job_clients.count > processed
+          ) AS part
+        ) AS next WHERE id = ${id} AND status = 'running'`
   })
 
   const apply = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
@@ -168,28 +164,29 @@ export const jobStatements = Effect.gen(function*() {
   })
 
   // What another node has logged by now makes the move fail, which tells more.
-  const log = (id: JobId, from: number, outcomes: ReadonlyArray<Outcome>) =>
-    sql`INSERT INTO bulk_job_outcomes
-      (job_id, first, count, statuses, details, action_ids, before_expires_at, after_expires_at)
-      VALUES (
-        ${id}, ${from}, ${outcomes.length},
-        ${textArray(sql, outcomes.map(({ status }) => status))},
-        ${textArray(sql, outcomes.map(({ detail }) => detail))},
-        ${textArray(sql, outcomes.map(({ action_id }) => action_id))}::uuid[],
-        ${textArray(sql, outcomes.map(({ before }) => iso(before)))}::timestamptz[],
-        ${textArray(sql, outcomes.map(({ after }) => iso(after)))}::timestamptz[]
-      ) ON CONFLICT DO NOTHING`
+  const log = (id: string, from: number, outcomes: ReadonlyArray<Outcome>) =>
+    sql`WITH logged AS (
+        INSERT INTO bulk_job_outcomes
+          (job_id, first, count, statuses, details, action_ids, before_expires_at, after_expires_at)
+        VALUES (
+          ${id}, ${from}, ${outcomes.length},
+          ${textArray(sql, outcomes.map(({ status }) => status))},
+          ${textArray(sql, outcomes.map(({ detail }) => detail))},
+          ${textArray(sql, outcomes.map(({ action_id }) => action_id))}::uuid[],
+          ${textArray(sql, outcomes.map(({ before }) => iso(before)))}::timestamptz[],
+          ${textArray(sql, outcomes.map(({ after }) => iso(after)))}::timestamptz[]
+        ) ON CONFLICT DO NOTHING
+      )`
 
   /**
    * Deals with the next clients of a job. The job is locked last, so that a cancel waits for the commit alone, and moves
    * only from where it was read: when it was cancelled or moved meanwhile all is rolled back.
    */
-  const advance = Effect.fnUntraced(function*(job: JobRow, at: DateTime.Utc, count: number) {
-    const items = yield* nextClients(job, count)
+  const advance = Effect.fnUntraced(function*(job: typeof RunningRow.Type, at: DateTime.Utc) {
+    const items = clientsOf(job)
     const outcomes = items.length === 0
       ? []
       : yield* (job.kind === "undo" ? restore : apply)(job, items, at)
-    if (outcomes.length > 0) yield* log(job.id, job.processed, outcomes)
     const tally = (status: Outcome["status"]) => outcomes.filter((outcome) => outcome.status === status).length
     const refused = outcomes.filter(({ detail }) => detail === "protected" || detail === "hourly_cap").length
     const after = {
@@ -198,7 +195,8 @@ export const jobStatements = Effect.gen(function*() {
       failed: job.failed + tally("failed")
     }
     const status = stateAfter(after, job.refused + refused)
-    const moved = yield* sql`UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed},
+    const moved = yield* sql`${outcomes.length > 0 ? log(job.id, job.processed, outcomes) : sql``}
+      UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed},
         failed = ${after.failed}, succeeded = succeeded + ${tally("succeeded")}, skipped = skipped + ${
       tally("skipped")
     },

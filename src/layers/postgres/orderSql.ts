@@ -16,7 +16,8 @@ const Held = Schema.Struct({
 })
 export type Held = typeof Held.Type
 
-const Mac = Schema.Struct({ mac: Schema.String })
+/** MACs on the never-block list, with commas, and the blocks of the last hour. */
+const GuardRow = Schema.Struct({ listed: Schema.String, begun: Schema.Int })
 
 // Actions are ordered and lifted by one transaction at a time: so orders don't exceed the cap together, and the numbers
 // of changes have the order of their commits.
@@ -61,32 +62,34 @@ export const orderStatements = Effect.gen(function*() {
     sql`UPDATE actions SET status = 'expired', ended_at = expires_at, ${numbered}
       WHERE id = ANY (${actions.map(({ id }) => id)}::uuid[])`
 
-  const protectedAmong = SqlSchema.findAll({
-    Request: Schema.Array(Schema.String),
-    Result: Mac,
-    execute: (macs) => sql`SELECT mac FROM protected_macs WHERE mac = ANY (${textArray(sql, macs)})`
-  })
+  const decodeGuard = Schema.decodeUnknown(Schema.Tuple(GuardRow))
+  const readGuard = (macs: ReadonlyArray<string>, at: DateTime.Utc) =>
+    sql`SELECT coalesce(string_agg(mac, ','), '') AS listed, (
+        SELECT coalesce(sum(begun), 0) FROM blocks_begun
+        WHERE at > ${DateTime.toDateUtc(at)}::timestamptz - interval '1 hour'
+      ) AS begun
+      FROM protected_macs WHERE mac = ANY (${textArray(sql, macs)})`.pipe(Effect.flatMap(decodeGuard))
 
-  const decodeCount = Schema.decodeUnknown(Schema.Tuple(Schema.Struct({ begun: Schema.Int })))
-  const recentBlocks = (at: DateTime.Utc) =>
-    sql`SELECT coalesce(sum(begun), 0) AS begun FROM blocks_begun
-      WHERE at > ${DateTime.toDateUtc(at)}::timestamptz - interval '1 hour'`.pipe(
-      Effect.flatMap(decodeCount)
-    )
-
-  const countBlocks = (at: DateTime.Utc, begun: number) =>
+  const countBlocks = (at: Date, begun: number) =>
     sql`WITH past AS (
-        DELETE FROM blocks_begun WHERE at < ${DateTime.toDateUtc(at)}::timestamptz - interval '1 day'
-      )
-      INSERT INTO blocks_begun AS known (at, begun) VALUES (${DateTime.toDateUtc(at)}, ${begun})
-      ON CONFLICT (at) DO UPDATE SET begun = known.begun + excluded.begun`
+        DELETE FROM blocks_begun WHERE at < ${at}::timestamptz - interval '1 day'
+      ), counted AS (
+        INSERT INTO blocks_begun AS known (at, begun) VALUES (${at}, ${begun})
+        ON CONFLICT (at) DO UPDATE SET begun = known.begun + excluded.begun
+      )`
 
   // Only where some are in force: looking for what isn't there takes a tenth of the time.
   const prolong = sql`ON CONFLICT (client, type, tag) WHERE status = 'active'
     DO UPDATE SET expires_at = excluded.expires_at, change = excluded.change, synced_at = NULL`
 
-  const insert = (orders: ReadonlyArray<ActionOrder>, { at, origin, reason }: OrderedBy, prolonging: boolean) =>
-    sql`INSERT INTO actions AS held (
+  /** `begun` of the orders are blocks that begin, `prolonging` tells that some are in force. */
+  const insert = (
+    orders: ReadonlyArray<ActionOrder>,
+    { at, origin, reason }: OrderedBy,
+    { begun, prolonging }: { readonly begun: number; readonly prolonging: boolean }
+  ) =>
+    sql`${begun > 0 ? countBlocks(DateTime.toDateUtc(at), begun) : sql``}
+      INSERT INTO actions AS held (
         id, type, tag, client, client_mac, status, reason, origin_kind, origin_id, change, created_at, expires_at
       )
       SELECT id::uuid, type, coalesce(tag, ''), client, client_mac, 'active', ${reason}, ${origin.kind}, ${origin.id},
@@ -108,9 +111,8 @@ export const orderStatements = Effect.gen(function*() {
     at: DateTime.Utc
   ) {
     const macs = orders.flatMap(({ client_mac }) => client_mac === null ? [] : [client_mac])
-    const listed = new Set((yield* protectedAmong(macs)).map(({ mac }) => mac))
-    const blocks = orders.some(({ type }) => type === "block")
-    const [{ begun }] = blocks ? yield* recentBlocks(at) : [{ begun: 0 }]
+    const [{ begun, ...guard }] = yield* readGuard(macs, at)
+    const listed = new Set(guard.listed.split(","))
     return {
       isProtected: (mac: string) => limits.protectedMacs.has(mac) || listed.has(mac),
       isBlocked: (client: string) => held.has(keyOfOrder({ client, type: "block", tag: null })),
@@ -130,9 +132,8 @@ export const orderStatements = Effect.gen(function*() {
       const current = known.get(keyOfOrder(order))
       return current === undefined || prolongs(current.expires_at, order.expires_at)
     })
-    if (changed.length > 0) yield* insert(changed, by, known.size > 0)
     const begun = changed.filter((order) => order.type === "block" && !known.has(keyOfOrder(order))).length
-    if (begun > 0) yield* countBlocks(by.at, begun)
+    if (changed.length > 0) yield* insert(changed, by, { begun, prolonging: known.size > 0 })
     return { changed, held: known, refused }
   })
 
