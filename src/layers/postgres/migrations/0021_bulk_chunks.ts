@@ -53,11 +53,12 @@ export default Effect.gen(function*() {
     FROM bulk_job_items WHERE status <> 'pending' GROUP BY job_id, position / 1000
   `
   yield* sql`DROP TABLE bulk_job_items`
+  // Nothing tells Postgres how many clients a row holds: by its guess it would compare each client with each outcome.
   yield* sql`
     CREATE FUNCTION items_of_bulk_job(job uuid, lowest integer, beyond integer) RETURNS TABLE (
       "position" integer, client text, client_mac text, status text, detail text, action_id uuid,
       before_expires_at timestamptz, after_expires_at timestamptz
-    ) LANGUAGE sql STABLE AS $$
+    ) LANGUAGE sql STABLE SET enable_nestloop = off AS $$
       SELECT asked.place::integer, asked.client, CASE WHEN asked.client LIKE '%:%' THEN asked.client END,
         coalesce(dealt.status, 'pending'), coalesce(dealt.detail, ''), coalesce(dealt.action_id, asked.action_id),
         dealt.before_expires_at, dealt.after_expires_at
