@@ -55,13 +55,13 @@ const untilStarted = (id: JobId) =>
 const untilEnforced = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) =>
-    sql`SELECT 1 FROM actions WHERE synced_at IS NULL AND type <> 'tag' LIMIT 1`.pipe(
+    sql`SELECT 1 FROM actions_behind() WHERE macs <> ''`.pipe(
       Effect.filterOrFail((rows) => rows.length === 0),
       Effect.retry(Schedule.spaced("20 millis"))
     )
 )
 
-/** The claim loop without the service: the same rows into tables of the same shape, a thousand at a time. */
+/** The claim loop without the service: a client's item and action as rows, a thousand at a time. */
 const bareLoop = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const id = randomUUID()
@@ -126,7 +126,20 @@ export const bulk = (service: Service): Promise<ReadonlyArray<Result>> => {
         role: "operator",
         passwordHash: Redacted.make("none")
       })
-      yield* sql`CREATE TABLE bench_items (LIKE bulk_job_items INCLUDING ALL)`
+      yield* sql`
+        CREATE TABLE bench_items (
+          job_id uuid NOT NULL,
+          position integer NOT NULL,
+          client text COLLATE "C" NOT NULL,
+          client_mac text,
+          status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'succeeded', 'skipped', 'failed')),
+          detail text NOT NULL DEFAULT '',
+          action_id uuid,
+          before_expires_at timestamptz,
+          after_expires_at timestamptz,
+          PRIMARY KEY (job_id, position)
+        )
+      `
       yield* sql`CREATE TABLE bench_actions (LIKE actions INCLUDING ALL)`
 
       const clients = newClients(count)

@@ -31,7 +31,7 @@ const insert = (from: number, count: number) =>
 const lift = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) =>
-    sql`UPDATE actions SET status = 'removed', ended_at = now(), synced_at = NULL
+    sql`UPDATE actions SET status = 'removed', ended_at = now(), change = (SELECT nextval('action_changes')), synced_at = NULL
     WHERE client > ${mac(standing - 1)} AND status = 'active'`
 )
 

@@ -8,6 +8,9 @@ const interval = Config.duration("NETOPS_RECONCILE_INTERVAL").pipe(Config.withDe
 /** A notification may get lost with its connection: so long at most does a change wait then. */
 const tick = Duration.seconds(1)
 
+/** Between two passes at least, so that a bulk job's many changes take few: a pass costs its process, however little it does. */
+const gap = Duration.millis(200)
+
 const pauses = Schedule.exponential("1 second").pipe(Schedule.union(Schedule.spaced("30 seconds")))
 
 /**
@@ -42,6 +45,7 @@ export const enforcementLoop = Effect.gen(function*() {
     yield* all ? enforcer.verify : enforcer.pass
     if (failing) yield* Effect.logInfo("the packet filter is equal to the actions in force again")
     failing = false
+    yield* Effect.sleep(gap)
   })
   const once = work.pipe(
     Effect.tapError(({ message }) => {

@@ -66,5 +66,9 @@ export class Action extends Schema.Class<Action>("Action")({
   ended_at: Schema.NullOr(Schema.DateTimeUtc),
   synced_at: Schema.NullOr(Schema.DateTimeUtc).annotations({
     description: "when the packet filter was made equal to it; null while it is not"
+  }),
+  enforced_at: Schema.Array(Schema.Literal("inet", "bridge")).annotations({
+    description: "tables of the packet filter that stop the client: inet sees what is routed or meant for this host, " +
+      "bridge what it bridges. A DHCP server on this host that reads from raw sockets sees the client before either"
   })
 }) {}

@@ -24,7 +24,7 @@ export interface ActionQuery extends PageRequest {
 /** An action as it stands at this time: one that has run out is expired, whoever notices first. */
 export const actionAt = (action: Action, now: DateTime.Utc): Action =>
   action.status === "active" && action.expires_at !== null && DateTime.lessThanOrEqualTo(action.expires_at, now)
-    ? new Action({ ...action, status: "expired", ended_at: action.expires_at })
+    ? new Action({ ...action, status: "expired", ended_at: action.expires_at, enforced_at: [] })
     : action
 
 /** What was decided about clients. */

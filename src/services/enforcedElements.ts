@@ -8,6 +8,8 @@ export type EnforcedMacs = Readonly<Record<EnforcedSet, Deadlines>>
 export interface SetChange {
   readonly add: ReadonlyArray<readonly [mac: string, deadlineMs: number]>
   readonly remove: ReadonlyArray<string>
+  /** Of those to remove the ones with a timeout, which may run out meanwhile. */
+  readonly lapsing: ReadonlyArray<string>
 }
 export type EnforcementChange = Readonly<Record<EnforcedSet, SetChange>>
 
@@ -27,19 +29,22 @@ const holds = (appliedMs: number, wantedMs: number, nowMs: number): boolean => {
 const changeOf = (applied: Deadlines, desired: Deadlines, macs: Iterable<string>, nowMs: number): SetChange => {
   const add: Array<readonly [string, number]> = []
   const remove: Array<string> = []
+  const lapsing: Array<string> = []
   for (const mac of macs) {
     const has = applied.get(mac)
     const wants = desired.get(mac)
     const standing = has !== undefined && has > nowMs
-    if (wants === undefined || wants <= nowMs) {
-      if (standing) remove.push(mac)
-    } else if (!standing || !holds(has, wants, nowMs)) {
-      // An element that stands keeps its timeout when it is added again, so that it has to go first.
-      if (standing) remove.push(mac)
+    const wanted = wants !== undefined && wants > nowMs
+    if (standing && !(wanted && holds(has, wants, nowMs))) {
+      // Also what is to be prolonged: an element that stands keeps its timeout when it is added again.
+      remove.push(mac)
+      if (has !== Infinity) lapsing.push(mac)
+    }
+    if (wanted && !(standing && holds(has, wants, nowMs))) {
       add.push([mac, Math.min(wants, wants === Infinity ? wants : nowMs + timeoutMaxMs)])
     }
   }
-  return { add, remove }
+  return { add, remove, lapsing }
 }
 
 /** What makes the applied sets equal to the desired ones, for these MACs or for all. */
@@ -68,7 +73,7 @@ export const changed = (applied: EnforcedMacs, change: EnforcementChange): Enfor
   return { blocked_macs: after("blocked_macs"), quarantined_macs: after("quarantined_macs") }
 }
 
-/** Adding before deleting makes a deletion hold whether the element stands or has just run out. */
+/** Adding before deleting makes a deletion hold also for what has just run out, and takes half as long again. */
 export const elementCommands = (
   family: EnforceFamily,
   change: EnforcementChange,
@@ -76,12 +81,13 @@ export const elementCommands = (
 ): ReadonlyArray<NftCommandObject> =>
   enforcedSets.flatMap((name) => {
     const element = (elem: ReadonlyArray<unknown>) => ({ element: { family, table: enforceTable, name, elem } })
-    const { add, remove } = change[name]
+    const { add, lapsing, remove } = change[name]
     const timed = add.map(([val, deadline]) =>
       deadline === Infinity ? val : { elem: { val, timeout: Math.max(1, Math.ceil((deadline - nowMs) / 1000)) } }
     )
     return [
-      ...(remove.length === 0 ? [] : [{ add: element(remove) }, { delete: element(remove) }]),
+      ...(lapsing.length === 0 ? [] : [{ add: element(lapsing) }]),
+      ...(remove.length === 0 ? [] : [{ delete: element(remove) }]),
       ...(timed.length === 0 ? [] : [{ add: element(timed) }])
     ]
   })

@@ -71,7 +71,8 @@ const block = (client: string) =>
         created_at: beginning,
         expires_at: null,
         ended_at: null,
-        synced_at: null
+        synced_at: null,
+        enforced_at: []
       })
     )
   })

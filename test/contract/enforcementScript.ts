@@ -5,7 +5,7 @@ import { identityOf } from "../../src/schema/ActionRequest.ts"
 import { Mac } from "../../src/schema/Mac.ts"
 import { UserId, Username } from "../../src/schema/User.ts"
 import { Actions } from "../../src/services/Actions.ts"
-import { DesiredMacs, type UnsyncedAction } from "../../src/services/DesiredMacs.ts"
+import { DesiredMacs, type DueAction } from "../../src/services/DesiredMacs.ts"
 import type { Deadlines } from "../../src/services/enforcedElements.ts"
 import { ProtectedMacs } from "../../src/services/ProtectedMacs.ts"
 import { Users } from "../../src/services/Users.ts"
@@ -75,11 +75,11 @@ export const play = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>
   const mac = (index: number) => toMac(`02:${salt}:0${index}`)
   const nameless = (text: string) => text.replaceAll(salt, "")
   const macs = Array.from({ length: clientCount }, (_, index) => mac(index))
-  const own = (known: ReadonlyArray<UnsyncedAction>) => known.filter(({ client_mac }) => client_mac.includes(salt))
+  const own = (known: ReadonlyArray<DueAction>) => known.filter(({ client_mac }) => client_mac.includes(salt))
 
   yield* TestClock.setTime(DateTime.toEpochMillis(start))
   const made: Array<ActionId> = []
-  let looked: ReadonlyArray<UnsyncedAction> = []
+  let looked = 0
   const perform = Effect.fnUntraced(function*(command: Command) {
     const now = yield* DateTime.now
     switch (command.do) {
@@ -97,10 +97,10 @@ export const play = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>
       case "unprotect":
         return yield* protectedMacs.remove(mac(command.client))
       case "look":
-        looked = own(yield* store.unsynced)
-        return looked.map(({ client_mac }) => nameless(client_mac))
+        looked = (yield* store.behind).change
+        return
       case "markSynced":
-        return void (yield* store.markSynced(looked, now))
+        return void (yield* store.markSynced(looked, now, ["inet", "bridge"]))
       case "markExpired":
         return yield* store.markExpired(own(yield* store.due(now, command.kind, 1000)), now)
       case "wait":
@@ -117,9 +117,15 @@ export const play = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>
       quarantined: sorted(quarantined_macs).map(([name, until]) => [nameless(name), until]),
       sameAsWhole: sorted(blocked_macs).every(([name, until]) => whole.blocked_macs.get(name) === until) &&
         macs.every((name) => whole.quarantined_macs.get(name) === quarantined_macs.get(name)),
-      unsynced: own(yield* store.unsynced).map(({ client_mac }) => nameless(client_mac)),
+      unsynced: (yield* store.behind).macs.filter((name) => name.includes(salt)).map(nameless),
       due: own(yield* store.due(now, "any", 1000)).length,
-      actions: held.map(({ ended_at, status, synced_at, type }) => [type, status, iso(ended_at), iso(synced_at)]),
+      actions: held.map(({ ended_at, enforced_at, status, synced_at, type }) => [
+        type,
+        status,
+        iso(ended_at),
+        iso(synced_at),
+        enforced_at
+      ]),
       listed: (yield* protectedMacs.list).filter((entry) => entry.mac.includes(salt)).map((entry) =>
         nameless(entry.mac)
       ),

@@ -17,7 +17,7 @@ export const ActionsMemory = Layer.effect(
       return action === undefined ? Effect.fail(new ActionMissing({ id })) : Effect.succeed(actionAt(action, now))
     }
     const removed = (action: Action, now: DateTime.Utc) =>
-      new Action({ ...action, status: "removed", ended_at: now, synced_at: null })
+      new Action({ ...action, status: "removed", ended_at: now, synced_at: null, enforced_at: [] })
     return Actions.of({
       get: (id) => Effect.flatMap(DateTime.now, (now) => at(id, now)),
       list: (query) =>

@@ -85,7 +85,7 @@ export const BulkJobsMemory = Layer.effect(
         const restored = ends
           ? { ...action, status: "removed" as const, ended_at: at }
           : { ...action, expires_at: was.before! }
-        state.actions.set(action.id, new Action({ ...restored, synced_at: null }))
+        state.actions.set(action.id, new Action({ ...restored, synced_at: null, enforced_at: [] }))
         return { ...item, status: "succeeded", detail: ends ? "removed" : "restored" }
       })
 

@@ -2,11 +2,11 @@ import { DateTime, Effect, Layer, Stream } from "effect"
 import { Action, type ActionType } from "../../src/schema/Action.ts"
 import { ActionLimits } from "../../src/services/ActionLimits.ts"
 import { actionAt } from "../../src/services/Actions.ts"
-import { DesiredMacs, type UnsyncedAction } from "../../src/services/DesiredMacs.ts"
+import { DesiredMacs, type DueAction } from "../../src/services/DesiredMacs.ts"
 import { AutomationState, AutomationStateMemory } from "./AutomationState.ts"
 
 const compared = (a: string, b: string) => a < b ? -1 : a > b ? 1 : 0
-const seen = (action: Action): UnsyncedAction => ({
+const seen = (action: Action): DueAction => ({
   id: action.id,
   client_mac: action.client_mac ?? "",
   version: JSON.stringify(action)
@@ -17,10 +17,11 @@ export const DesiredMacsMemory = Layer.effect(
   Effect.gen(function*() {
     const { actions, protectedMacs } = yield* AutomationState
     const limits = yield* ActionLimits
+    const looks: Array<ReadonlyArray<DueAction>> = []
     const inForce = (type: ActionType, at: DateTime.Utc) =>
       [...actions.values()].filter((action) => action.type === type && actionAt(action, at).status === "active")
     /** Changes those that are as they were seen. */
-    const change = (known: ReadonlyArray<UnsyncedAction>, changed: (action: Action) => Action | undefined) =>
+    const change = (known: ReadonlyArray<DueAction>, changed: (action: Action) => Action | undefined) =>
       Effect.sync(() =>
         known.filter(({ id, version }) => {
           const action = actions.get(id)
@@ -45,11 +46,16 @@ export const DesiredMacsMemory = Layer.effect(
             )
           return { blocked_macs: deadlines("block"), quarantined_macs: deadlines("quarantine") }
         }),
-      unsynced: Effect.sync(() =>
-        [...actions.values()].filter(({ synced_at, type }) => synced_at === null && type !== "tag").map(seen)
-          .sort((a, b) => compared(a.client_mac, b.client_mac))
-      ),
-      markSynced: (known, at) => Effect.asVoid(change(known, (action) => new Action({ ...action, synced_at: at }))),
+      behind: Effect.sync(() => {
+        const behind = [...actions.values()].filter(({ synced_at, type }) => synced_at === null && type !== "tag")
+          .map(seen).sort((a, b) => compared(a.client_mac, b.client_mac))
+        return { macs: behind.map(({ client_mac }) => client_mac), change: looks.push(behind) }
+      }),
+      markSynced: (look, at, families) =>
+        Effect.asVoid(change(looks[look - 1] ?? [], (action) => {
+          const stopped = action.status === "active" && (action.type === "block" || action.type === "quarantine")
+          return new Action({ ...action, synced_at: at, enforced_at: stopped ? families : [] })
+        })),
       due: (at, kind, limit) =>
         Effect.sync(() =>
           [...actions.values()].filter((action) =>
@@ -61,7 +67,7 @@ export const DesiredMacsMemory = Layer.effect(
       markExpired: (known, at) =>
         change(known, (action) =>
           action.status === "active"
-            ? new Action({ ...action, status: "expired", ended_at: action.expires_at, synced_at: at })
+            ? new Action({ ...action, status: "expired", ended_at: action.expires_at, synced_at: at, enforced_at: [] })
             : undefined),
       changes: Stream.never
     })

@@ -23,7 +23,7 @@ export const placeInMemory = (
     if (action.type === "block" && DateTime.greaterThan(action.created_at, DateTime.subtract(at, { hours: 1 }))) begun++
     if (!keys.has(keyOfOrder(action))) continue
     const current = actionAt(action, at)
-    if (current !== action) actions.set(action.id, new Action({ ...current, synced_at: null }))
+    if (current !== action) actions.set(action.id, new Action({ ...current, synced_at: null, enforced_at: [] }))
     if (current.status === "active") held.set(keyOfOrder(current), current)
   }
   const { admitted, refused } = admit(orders, {
@@ -35,7 +35,7 @@ export const placeInMemory = (
     const known = held.get(keyOfOrder(order))
     if (known !== undefined && !prolongs(known.expires_at, order.expires_at)) return false
     const action = known ?? { ...order, status: "active" as const, reason, origin, created_at: at, ended_at: null }
-    actions.set(action.id, new Action({ ...action, expires_at: order.expires_at, synced_at: null }))
+    actions.set(action.id, new Action({ ...action, expires_at: order.expires_at, synced_at: null, enforced_at: [] }))
     return true
   })
   return { changed, held, refused }

@@ -106,7 +106,7 @@ export const assertEnforced = (name: string) =>
     const { nftables } = JSON.parse(String(stdout)) as { readonly nftables: ReadonlyArray<Record<string, unknown>> }
     const { blocked_macs } = listedMacs(nftables, "inet", DateTime.toEpochMillis(now))
     assert.deepStrictEqual([...blocked_macs.keys()].sort(), [...desired.blocked_macs.keys()].sort())
-    assert.strictEqual((yield* store.unsynced).length, 0)
+    assert.strictEqual((yield* store.behind).macs.length, 0)
   }).pipe(
     Effect.sandbox,
     Effect.retry(Schedule.spaced("250 millis").pipe(Schedule.upTo("20 seconds"))),

@@ -112,9 +112,11 @@ export const EnforcerNft = Layer.effect(
 
     const bring = Effect.fn("Enforcer.bring")(function*(due: DueKind, limit: number, all: boolean) {
       const at = yield* DateTime.now
-      const expired = limit === 0 ? [] : yield* store.due(at, due, limit)
-      const behind = yield* store.unsynced
-      const macs = new Set([...expired, ...behind].map(({ client_mac }) => client_mac))
+      const [expired, behind] = yield* Effect.all(
+        [limit === 0 ? Effect.succeed([]) : store.due(at, due, limit), store.behind],
+        { concurrency: 2 }
+      )
+      const macs = new Set([...expired.map(({ client_mac }) => client_mac), ...behind.macs])
       if (all || families.some((family) => !known.has(family))) yield* repair(yield* store.desired(at))
       else if (macs.size > 0) {
         yield* send(yield* store.desired(at, [...macs]), macs).pipe(
@@ -122,7 +124,7 @@ export const EnforcerNft = Layer.effect(
           Effect.catchAll(() => Effect.flatMap(store.desired(at), repair))
         )
       }
-      if (behind.length > 0) yield* store.markSynced(behind, at)
+      if (behind.change > 0) yield* store.markSynced(behind.change, at, families)
       return expired.length === 0 ? 0 : yield* store.markExpired(expired, at)
     })
 

@@ -35,34 +35,35 @@ export const ActionsPg = Layer.effect(
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
 
+    const { exclusively, numbered, place } = yield* orderStatements
+
     const selectOne = SqlSchema.findOne({
       Request: ActionId,
       Result: Row,
-      execute: (id) => sql`SELECT * FROM actions WHERE id = ${id}`
+      execute: (id) => sql`SELECT * FROM actions_seen WHERE id = ${id}`
     })
     const selectAll = SqlSchema.findAll({
       Request: Schema.Array(ActionId),
       Result: Row,
-      execute: (ids) => sql`SELECT * FROM actions WHERE id = ANY (${ids})`
+      execute: (ids) => sql`SELECT * FROM actions_seen WHERE id = ANY (${ids})`
     })
     const endActive = SqlSchema.void({
       Request: Schema.Struct({ id: ActionId, at: Timestamp }),
       execute: ({ at, id }) =>
-        sql`UPDATE actions SET status = 'removed', ended_at = ${at}, synced_at = NULL
+        sql`UPDATE actions SET status = 'removed', ended_at = ${at}, ${numbered}
           WHERE id = ${id} AND status = 'active' AND (expires_at IS NULL OR expires_at > ${at})`
     })
     const endAll = SqlSchema.findAll({
       Request: Timestamp,
       Result: Schema.Struct({ id: ActionId }),
       execute: (at) =>
-        sql`UPDATE actions SET status = 'removed', ended_at = ${at}, synced_at = NULL FROM (
+        sql`UPDATE actions SET status = 'removed', ended_at = ${at}, ${numbered} FROM (
             SELECT id FROM actions WHERE status = 'active' AND (expires_at IS NULL OR expires_at > ${at})
             ORDER BY client, type, tag FOR UPDATE
           ) AS held WHERE actions.id = held.id RETURNING actions.id`
     })
-    const { place } = yield* orderStatements
     const page = yield* newestPage({
-      table: "actions",
+      table: "actions_seen",
       time: "created_at",
       row: Row,
       position: ({ created_at, id }) => ({ at: created_at, id })
@@ -119,10 +120,15 @@ export const ActionsPg = Layer.effect(
         return "order" in outcome ? yield* new ActionRefused({ reason: outcome.reason }) : outcome
       }),
       remove: Effect.fn("Actions.remove")(function*(id, at) {
-        yield* Effect.orDie(endActive({ id, at }))
+        yield* Effect.orDie(sql.withTransaction(Effect.zipRight(exclusively, endActive({ id, at }))))
         return yield* get(id)
       }),
-      removeAll: (at) => Effect.orDie(Effect.map(endAll(at), (rows) => rows.length)),
+      removeAll: (at) =>
+        Effect.zipRight(exclusively, endAll(at)).pipe(
+          sql.withTransaction,
+          Effect.map((rows) => rows.length),
+          Effect.orDie
+        ),
       list: Effect.fn("Actions.list")(function*(query) {
         const now = yield* DateTime.now
         const found = yield* page(matches(query, DateTime.toDateUtc(now)), query)

@@ -1,13 +1,14 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { PgClient } from "@effect/sql-pg"
 import { DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
+import type { ClientIdentity } from "../../schema/ActionRequest.ts"
 import { BulkItem, JobId } from "../../schema/BulkJob.ts"
 import { decodeCursor, encodeCursor, InvalidCursor } from "../../schema/Page.ts"
 import { BulkJobs, JobMissing, JobStateRefused } from "../../services/BulkJobs.ts"
 import { JobRow, jobStatements, NewJobRow } from "./bulkJobSql.ts"
 import { newestPage } from "./newestPage.ts"
 import { orderStatements } from "./orderSql.ts"
-import { onUniqueViolation, textArray, Timestamp } from "./sql.ts"
+import { onUniqueViolation, Timestamp } from "./sql.ts"
 
 const fresh = {
   kind: "apply",
@@ -23,6 +24,14 @@ const fresh = {
 
 const Id = Schema.Struct({ id: JobId })
 const open = ["scheduled", "running"] as const
+
+/** How many clients of a job one row holds. */
+const clientsOfRow = 1000
+const rowsOf = (clients: ReadonlyArray<ClientIdentity>) =>
+  Array.from(
+    { length: Math.ceil(clients.length / clientsOfRow) },
+    (_, row) => clients.slice(row * clientsOfRow, (row + 1) * clientsOfRow).map(({ client }) => client).join(",")
+  )
 
 export const BulkJobsPg = Layer.effect(
   BulkJobs,
@@ -87,11 +96,10 @@ export const BulkJobsPg = Layer.effect(
           total: clients.length
         }
         return yield* insert(row).pipe(
-          Effect.zipLeft(sql`INSERT INTO bulk_job_items (job_id, position, client, client_mac)
-            SELECT ${job.id}::uuid, position - 1, client, client_mac FROM unnest(
-              ${textArray(sql, clients.map(({ client }) => client))},
-              ${textArray(sql, clients.map(({ client_mac }) => client_mac))}
-            ) WITH ORDINALITY AS chosen (client, client_mac, position)`),
+          Effect.zipLeft(sql`INSERT INTO bulk_job_clients (job_id, first, count, clients)
+            SELECT ${job.id}::uuid, (number - 1) * ${clientsOfRow}::integer, cardinality(clients), clients
+            FROM unnest(${rowsOf(clients)}::text[]) WITH ORDINALITY AS row (texts, number),
+              string_to_array(texts, ',') AS clients`),
           sql.withTransaction,
           Effect.orDie
         )
@@ -101,8 +109,10 @@ export const BulkJobsPg = Layer.effect(
         const { total } = yield* get(id)
         const [after] = cursor === undefined ? [-1] : decodeCursor(cursor, 1) ?? []
         if (typeof after !== "number" || !Number.isSafeInteger(after)) return yield* new InvalidCursor()
-        const rows = yield* sql`SELECT * FROM bulk_job_items WHERE job_id = ${id}
-          AND position > ${Math.min(after, total)} ORDER BY position LIMIT ${limit}`.pipe(
+        const next = Math.max(0, Math.min(after + 1, total))
+        const rows = yield* sql`SELECT * FROM items_of_bulk_job(${id}, ${next}::integer, ${
+          Math.min(next + limit, total)
+        }::integer) ORDER BY position`.pipe(
           Effect.flatMap(decodeItems),
           Effect.orDie
         )
@@ -138,9 +148,14 @@ export const BulkJobsPg = Layer.effect(
           scheduled_at: null,
           started_at: undo.created_at
         }).pipe(
-          Effect.zipLeft(sql`INSERT INTO bulk_job_items (job_id, position, client, client_mac, action_id, of_position)
-            SELECT ${undo.id}::uuid, row_number() OVER (ORDER BY position) - 1, client, client_mac, action_id, position
-            FROM bulk_job_items WHERE job_id = ${id} AND status = 'succeeded'`),
+          Effect.zipLeft(sql`INSERT INTO bulk_job_clients
+            SELECT ${undo.id}::uuid, min(number), count(*), array_agg(client ORDER BY number),
+              array_agg(action_id ORDER BY number), array_agg(detail = 'created' ORDER BY number),
+              array_agg(before_expires_at ORDER BY number), array_agg(after_expires_at ORDER BY number)
+            FROM (
+              SELECT *, row_number() OVER (ORDER BY position) - 1 AS number
+              FROM bulk_job_items WHERE job_id = ${id} AND status = 'succeeded'
+            ) AS done GROUP BY number / ${clientsOfRow}::integer`),
           sql.withTransaction,
           Effect.catchTags({ ParseError: Effect.die, NoSuchElementException: Effect.die }),
           onUniqueViolation(refused)
@@ -148,10 +163,10 @@ export const BulkJobsPg = Layer.effect(
       }),
       running: (at) => Effect.orDie(Effect.map(start(at), (rows) => rows.map(({ id }) => id))),
       step: (id, at, clients) =>
-        findRunning(id).pipe(
+        findRunning({ id, count: clients }).pipe(
           Effect.flatMap(Option.match({
             onNone: () => Effect.succeed(null),
-            onSome: (job) => advance(job, at, clients)
+            onSome: (job) => advance(job, at)
           })),
           sql.withTransaction,
           Effect.retry({ while: ({ _tag }) => _tag === "BulkJobs/Superseded" }),

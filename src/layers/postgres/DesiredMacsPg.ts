@@ -3,12 +3,12 @@ import { PgClient } from "@effect/sql-pg"
 import { DateTime, Effect, Layer, Schema, Stream } from "effect"
 import { ActionId } from "../../schema/Action.ts"
 import { ActionLimits } from "../../services/ActionLimits.ts"
-import { DesiredMacs, type UnsyncedAction } from "../../services/DesiredMacs.ts"
+import { DesiredMacs, type DueAction } from "../../services/DesiredMacs.ts"
 import { textArray, Timestamp } from "./sql.ts"
 
-const Unsynced = Schema.Struct({ id: ActionId, client_mac: Schema.String, version: Schema.String })
-/** Unsynced actions as columns with commas: thousands of rows take far longer to decode. */
-const Columns = Schema.Struct({ ids: Schema.String, macs: Schema.String, versions: Schema.String })
+const Due = Schema.Struct({ id: ActionId, client_mac: Schema.NullOr(Schema.String), version: Schema.String })
+/** With commas between the MACs: thousands of rows take far longer to decode. */
+const BehindRow = Schema.Struct({ macs: Schema.String, change: Schema.Int })
 const Sets = Schema.Struct({
   type: Schema.Literal("block", "quarantine"),
   macs: Schema.Array(Schema.String),
@@ -30,25 +30,23 @@ export const DesiredMacsPg = Layer.effect(
     const limits = yield* ActionLimits
     const decodeSets = Schema.decodeUnknown(Schema.Array(Sets))
 
-    const selectUnsynced = SqlSchema.single({
+    const selectBehind = SqlSchema.single({
       Request: Schema.Void,
-      Result: Columns,
-      execute: () =>
-        sql`SELECT coalesce(string_agg(id::text, ',' ORDER BY client_mac), '') AS ids,
-            coalesce(string_agg(client_mac, ',' ORDER BY client_mac), '') AS macs,
-            coalesce(string_agg(xmin::text, ',' ORDER BY client_mac), '') AS versions
-          FROM actions WHERE synced_at IS NULL AND type <> 'tag'`
+      Result: BehindRow,
+      execute: () => sql`SELECT macs, change FROM actions_behind()`
     })
     const selectDue = SqlSchema.findAll({
       Request: Schema.Struct({ at: Timestamp, only: Schema.NullOr(Schema.String), limit: Schema.Int }),
-      Result: Schema.Struct({ ...Unsynced.fields, client_mac: Schema.NullOr(Schema.String) }),
+      Result: Due,
       execute: ({ at, limit, only }) =>
-        sql`SELECT id, client_mac, xmin::text AS version FROM actions
-          WHERE status = 'active' AND expires_at <= ${at} AND (${only}::text IS NULL OR type = ${only})
-          ORDER BY expires_at LIMIT ${limit}`
+        // Apart from the type, for which Postgres would read all that is in force.
+        sql`SELECT id, client_mac, version FROM (
+            SELECT id, client_mac, type, expires_at, xmin::text AS version FROM actions
+            WHERE status = 'active' AND expires_at <= ${at} OFFSET 0
+          ) AS due WHERE ${only}::text IS NULL OR type = ${only} ORDER BY expires_at LIMIT ${limit}`
     })
     // What is locked is being changed: it is left to the next pass, and nobody waits for anybody.
-    const unchanged = (actions: ReadonlyArray<UnsyncedAction>) =>
+    const unchanged = (actions: ReadonlyArray<DueAction>) =>
       sql`(
         SELECT id FROM actions JOIN unnest(
           ${textArray(sql, actions.map(({ id }) => id))}::uuid[],
@@ -89,18 +87,15 @@ export const DesiredMacsPg = Layer.effect(
           Effect.withSpan("DesiredMacs.desired")
         )
       },
-      unsynced: Effect.map(Effect.orDie(selectUnsynced()), (columns): ReadonlyArray<UnsyncedAction> => {
-        if (columns.ids === "") return []
-        const [macs, versions] = [columns.macs.split(","), columns.versions.split(",")]
-        return columns.ids.split(",").map((id, index) => ({
-          id: ActionId.make(id, { disableValidation: true }),
-          client_mac: macs[index]!,
-          version: versions[index]!
-        }))
-      }),
-      markSynced: (actions, at) =>
-        Effect.orDie(sql`UPDATE actions SET synced_at = ${DateTime.toDateUtc(at)} FROM ${unchanged(actions)}
-          WHERE actions.id = same.id`),
+      behind: Effect.map(Effect.orDie(selectBehind()), ({ change, macs }) => ({
+        change,
+        macs: macs === "" ? [] : macs.split(",")
+      })),
+      // A pass on another node may have come further meanwhile.
+      markSynced: (change, at, families) =>
+        Effect.orDie(sql`INSERT INTO enforcement_marks
+          SELECT ${change}::bigint, ${DateTime.toDateUtc(at)}::timestamptz, string_to_array(${families.join(",")}, ',')
+          WHERE NOT EXISTS (SELECT FROM enforcement_marks WHERE change >= ${change}::bigint) ON CONFLICT DO NOTHING`),
       due: (at, kind, limit) =>
         Effect.orDie(selectDue({ at, only: kind === "any" ? null : kind, limit })).pipe(
           Effect.map((rows) => rows.map((row) => ({ ...row, client_mac: row.client_mac ?? "" })))

@@ -2,7 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { Data, DateTime, Duration, Effect, Schema } from "effect"
 import { type ActionId, ActionSpec } from "../../schema/Action.ts"
 import { BulkCriteria } from "../../schema/BulkCriteria.ts"
-import { BulkJob, type JobId } from "../../schema/BulkJob.ts"
+import { BulkJob } from "../../schema/BulkJob.ts"
 import { type ActionOrder, keyOfOrder } from "../../services/ActionOrders.ts"
 import { stateAfter } from "../../services/BulkJobs.ts"
 import { orderStatements } from "./orderSql.ts"
@@ -26,8 +26,8 @@ export const NewJobRow = Schema.Struct({
   criteria: Schema.parseJson(BulkCriteria)
 })
 
-/** The next clients of a job, as columns with commas: rows are decoded one by one, which takes far longer. */
-const Items = Schema.Struct({ clients: Schema.String, macs: Schema.String, actions: Schema.String })
+/** A job with its next clients, with commas: rows are decoded one by one, which takes far longer. */
+const RunningRow = Schema.Struct({ ...JobRow.fields, clients: Schema.String, actions: Schema.String })
 
 interface Client {
   readonly client: string
@@ -42,6 +42,23 @@ interface Outcome extends Pick<Client, "action_id"> {
   readonly after: DateTime.Utc | null
 }
 
+/** A UUID of version 7, after those of smaller times and indexes up to 4095: an index is cheapest to extend at its end. */
+const nextId = (at: DateTime.Utc, index: number): ActionId => {
+  const time = DateTime.toEpochMillis(at).toString(16).padStart(12, "0")
+  const count = (index % 4096).toString(16).padStart(3, "0")
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${crypto.randomUUID().slice(19)}` as ActionId
+}
+
+const clientsOf = ({ actions, clients }: typeof RunningRow.Type): ReadonlyArray<Client> => {
+  if (clients === "") return []
+  const ids = actions.split(",")
+  return clients.split(",").map((client, index) => ({
+    client,
+    client_mac: client.includes(":") ? client : null,
+    action_id: ids[index] || null
+  }))
+}
+
 const iso = (instant: DateTime.Utc | null) => instant && DateTime.formatIso(instant)
 
 /** The job was cancelled, or moved by another node, while this one worked: what was done has to be rolled back. */
@@ -50,33 +67,22 @@ export class Superseded extends Data.TaggedError("BulkJobs/Superseded")<{}> {}
 /** The statements of a step, which run in one transaction. */
 export const jobStatements = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  const { exclusively, place } = yield* orderStatements
+  const { exclusively, numbered, place } = yield* orderStatements
 
   const findRunning = SqlSchema.findOne({
-    Request: Schema.String,
-    Result: JobRow,
-    execute: (id) => sql`SELECT * FROM bulk_jobs WHERE id = ${id} AND status = 'running'`
-  })
-
-  const nextItems = SqlSchema.single({
-    Request: Schema.Struct({ id: Schema.String, from: Schema.Int, count: Schema.Int }),
-    Result: Items,
-    execute: ({ count, from, id }) =>
-      sql`SELECT coalesce(string_agg(client, ',' ORDER BY position), '') AS clients,
-          coalesce(string_agg(coalesce(client_mac, ''), ',' ORDER BY position), '') AS macs,
-          coalesce(string_agg(coalesce(action_id::text, ''), ',' ORDER BY position), '') AS actions
-        FROM bulk_job_items WHERE job_id = ${id} AND position >= ${from} AND position < ${from + count}`
-  })
-
-  const nextClients = Effect.fnUntraced(function*({ id, processed }: JobRow, count: number) {
-    const columns = yield* nextItems({ id, from: processed, count })
-    if (columns.clients === "") return []
-    const [macs, actions] = [columns.macs.split(","), columns.actions.split(",")]
-    return columns.clients.split(",").map((client, index): Client => ({
-      client,
-      client_mac: macs[index] || null,
-      action_id: actions[index] || null
-    }))
+    Request: Schema.Struct({ id: Schema.String, count: Schema.Int }),
+    Result: RunningRow,
+    execute: ({ count, id }) =>
+      sql`SELECT job.*, next.* FROM bulk_jobs AS job CROSS JOIN LATERAL (
+          SELECT coalesce(string_agg(array_to_string(clients, ','), ',' ORDER BY first), '') AS clients,
+            coalesce(string_agg(array_to_string(actions, ','), ',' ORDER BY first), '') AS actions
+          FROM (
+            SELECT first, clients[greatest(processed - first, 0) + 1 : processed + ${count} - first] AS clients,
+              action_ids[greatest(processed - first, 0) + 1 : processed + ${count} - first] AS actions
+            FROM bulk_job_clients
+            WHERE job_id = job.id AND first < processed + ${count} AND first + bulk_job_clients.count > processed
+          ) AS part
+        ) AS next WHERE id = ${id} AND status = 'running'`
   })
 
   const apply = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
@@ -84,8 +90,8 @@ export const jobStatements = Effect.gen(function*() {
     const expires_at = duration_minutes === undefined
       ? null
       : DateTime.addDuration(at, Duration.minutes(duration_minutes))
-    const orders = items.map(({ client, client_mac }): ActionOrder => ({
-      id: crypto.randomUUID() as ActionId,
+    const orders = items.map(({ client, client_mac }, index): ActionOrder => ({
+      id: nextId(at, index),
       type,
       tag: tag ?? null,
       client,
@@ -123,19 +129,21 @@ export const jobStatements = Effect.gen(function*() {
   // Only what still is as the job left it: what others changed since is theirs.
   const restore = Effect.fnUntraced(function*(job: JobRow, items: ReadonlyArray<Client>, at: DateTime.Utc) {
     const now = DateTime.toDateUtc(at)
+    const end = job.processed + items.length
     yield* exclusively
     const restored = yield* sql`WITH due AS (
-        SELECT held.id, was.detail = 'created' AS ends, was.before_expires_at
-        FROM bulk_job_items item
-          JOIN bulk_job_items was ON was.job_id = ${job.undo_of} AND was.position = item.of_position
+        SELECT held.id, was.created AS ends, was.before_expires_at
+        FROM bulk_job_clients AS asked
+          CROSS JOIN LATERAL unnest(action_ids, created, asked.before_expires_at, asked.after_expires_at)
+            WITH ORDINALITY AS was (action_id, created, before_expires_at, after_expires_at, number)
           JOIN actions held ON held.id = was.action_id
-        WHERE item.job_id = ${job.id} AND item.position >= ${job.processed}
-          AND item.position < ${job.processed + items.length}
+        WHERE asked.job_id = ${job.id} AND asked.first < ${end} AND asked.first + asked.count > ${job.processed}
+          AND asked.first + was.number - 1 >= ${job.processed} AND asked.first + was.number - 1 < ${end}
           AND held.status = 'active' AND (held.expires_at IS NULL OR held.expires_at > ${now})
           AND held.expires_at IS NOT DISTINCT FROM was.after_expires_at
         ORDER BY held.client, held.type, held.tag FOR UPDATE OF held
       )
-      UPDATE actions SET synced_at = NULL,
+      UPDATE actions SET ${numbered},
         status = CASE WHEN ends THEN 'removed' ELSE status END,
         ended_at = CASE WHEN ends THEN ${now}::timestamptz END,
         expires_at = CASE WHEN ends THEN expires_at ELSE before_expires_at END
@@ -155,30 +163,30 @@ export const jobStatements = Effect.gen(function*() {
     })
   })
 
-  const log = (id: JobId, from: number, outcomes: ReadonlyArray<Outcome>) =>
-    sql`UPDATE bulk_job_items AS item SET status = done.status, detail = done.detail,
-        action_id = done.action_id::uuid, before_expires_at = done.before::timestamptz,
-        after_expires_at = done.after::timestamptz
-      FROM unnest(
-        ${textArray(sql, outcomes.map(({ status }) => status))},
-        ${textArray(sql, outcomes.map(({ detail }) => detail))},
-        ${textArray(sql, outcomes.map(({ action_id }) => action_id))},
-        ${textArray(sql, outcomes.map(({ before }) => iso(before)))},
-        ${textArray(sql, outcomes.map(({ after }) => iso(after)))}
-      ) WITH ORDINALITY AS done (status, detail, action_id, before, after, number)
-      WHERE item.job_id = ${id} AND item.position = ${from - 1} + done.number
-        AND item.position >= ${from} AND item.position < ${from + outcomes.length}`
+  // What another node has logged by now makes the move fail, which tells more.
+  const log = (id: string, from: number, outcomes: ReadonlyArray<Outcome>) =>
+    sql`WITH logged AS (
+        INSERT INTO bulk_job_outcomes
+          (job_id, first, count, statuses, details, action_ids, before_expires_at, after_expires_at)
+        VALUES (
+          ${id}, ${from}, ${outcomes.length},
+          ${textArray(sql, outcomes.map(({ status }) => status))},
+          ${textArray(sql, outcomes.map(({ detail }) => detail))},
+          ${textArray(sql, outcomes.map(({ action_id }) => action_id))}::uuid[],
+          ${textArray(sql, outcomes.map(({ before }) => iso(before)))}::timestamptz[],
+          ${textArray(sql, outcomes.map(({ after }) => iso(after)))}::timestamptz[]
+        ) ON CONFLICT DO NOTHING
+      )`
 
   /**
    * Deals with the next clients of a job. The job is locked last, so that a cancel waits for the commit alone, and moves
    * only from where it was read: when it was cancelled or moved meanwhile all is rolled back.
    */
-  const advance = Effect.fnUntraced(function*(job: JobRow, at: DateTime.Utc, count: number) {
-    const items = yield* nextClients(job, count)
+  const advance = Effect.fnUntraced(function*(job: typeof RunningRow.Type, at: DateTime.Utc) {
+    const items = clientsOf(job)
     const outcomes = items.length === 0
       ? []
       : yield* (job.kind === "undo" ? restore : apply)(job, items, at)
-    if (outcomes.length > 0) yield* log(job.id, job.processed, outcomes)
     const tally = (status: Outcome["status"]) => outcomes.filter((outcome) => outcome.status === status).length
     const refused = outcomes.filter(({ detail }) => detail === "protected" || detail === "hourly_cap").length
     const after = {
@@ -187,7 +195,8 @@ export const jobStatements = Effect.gen(function*() {
       failed: job.failed + tally("failed")
     }
     const status = stateAfter(after, job.refused + refused)
-    const moved = yield* sql`UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed},
+    const moved = yield* sql`${outcomes.length > 0 ? log(job.id, job.processed, outcomes) : sql``}
+      UPDATE bulk_jobs SET status = ${status}, processed = ${after.processed},
         failed = ${after.failed}, succeeded = succeeded + ${tally("succeeded")}, skipped = skipped + ${
       tally("skipped")
     },

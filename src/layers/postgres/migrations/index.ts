@@ -19,6 +19,8 @@ import jobEvents from "./0017_job_events.ts"
 import revisions from "./0018_revisions.ts"
 import conditionAlarms from "./0019_condition_alarms.ts"
 import bulkSpeed from "./0020_bulk_speed.ts"
+import bulkChunks from "./0021_bulk_chunks.ts"
+import enforcementMarks from "./0022_enforcement_marks.ts"
 
 /** Ids only grow: the migrator runs what is greater than the last recorded id, and nothing else. */
 export const migrations = Migrator.fromRecord({
@@ -41,5 +43,7 @@ export const migrations = Migrator.fromRecord({
   "0017_job_events": jobEvents,
   "0018_revisions": revisions,
   "0019_condition_alarms": conditionAlarms,
-  "0020_bulk_speed": bulkSpeed
+  "0020_bulk_speed": bulkSpeed,
+  "0021_bulk_chunks": bulkChunks,
+  "0022_enforcement_marks": enforcementMarks
 })
