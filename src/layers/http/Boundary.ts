@@ -1,5 +1,5 @@
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Cause, Clock, Effect, Layer, Option } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Option, Tracer } from "effect"
 import { Boundary } from "../../api/Contract.ts"
 import type { Endpoint } from "../../api/endpoints.ts"
 import type { AnyProblem } from "../../api/Problem.ts"
@@ -95,7 +95,8 @@ const wrap = HttpApiBuilder.middleware(
           credential: undefined,
           notes: {}
         }
-        yield* Effect.annotateCurrentSpan("request.id", facts.id)
+        const span = Context.getOption(yield* Effect.context<never>(), Tracer.ParentSpan)
+        if (Option.isSome(span) && span.value._tag === "Span") span.value.attribute("request.id", facts.id)
         const { operation } = facts
         const answer = operation === undefined
           ? Effect.suspend(() => {
