@@ -5,6 +5,7 @@ import { enforce } from "./enforce.ts"
 import { firewall } from "./firewall.ts"
 import { footprint } from "./footprint.ts"
 import { report, type Result } from "./harness.ts"
+import { http } from "./http.ts"
 import { ingest } from "./ingest.ts"
 import { metrics } from "./metrics.ts"
 import { preview } from "./preview.ts"
@@ -24,7 +25,8 @@ const cases: Readonly<Record<string, Case>> = {
   streamDelay,
   bulk,
   enforce,
-  firewall
+  firewall,
+  http
 }
 
 const { positionals, values } = parseArgs({

@@ -111,7 +111,7 @@ const make = Effect.gen(function*() {
 
   const answer = <Filter, D>(metric: Metric<Filter, D>) => {
     const encode = Schema.encodeSync(metric.filter)
-    return Effect.fn(`MetricsAnswers.${metric.name}`)(function*({ filter, params, userId }: MetricsAsked<Filter>) {
+    return Effect.fnUntraced(function*({ filter, params, userId }: MetricsAsked<Filter>) {
       const started = yield* Clock.currentTimeNanos
       const filters = filter === undefined ? "" : JSON.stringify(encode(filter))
       const key = queryKey(metric.name, params, filters)
@@ -130,12 +130,12 @@ const make = Effect.gen(function*() {
       })
 
       const peeked = yield* cache.peek(key)
+      const got = cache.get(key, compute, ({ query }) => Math.min(query.step_s * 1000, cachedAtMost_ms))
       const { hit, value } = peeked !== undefined
         ? { hit: true, value: peeked }
-        : yield* limited(
-          userId,
-          cache.get(key, compute, ({ query }) => Math.min(query.step_s * 1000, cachedAtMost_ms))
-        )
+        : (yield* cache.isRunning(key))
+        ? yield* got
+        : yield* limited(userId, got)
       const elapsed = (yield* Clock.currentTimeNanos) - started
       const { computed } = value
       return {

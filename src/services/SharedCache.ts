@@ -84,5 +84,8 @@ export const makeSharedCache = <A, E>(capacity: number) =>
         })
       )
 
-    return { peek, get }
+    /** Whether the value is being computed, so that to ask for it makes no work. */
+    const isRunning = (key: string) => Effect.sync(() => running.has(key))
+
+    return { peek, isRunning, get }
   })

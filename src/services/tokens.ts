@@ -1,4 +1,5 @@
 import { Effect, Redacted } from "effect"
+import { createHash } from "node:crypto"
 
 /** Opaque tokens by what they open: a session, an API token, or the second step of one login. */
 export const tokenPrefixes = { session: "nop_s_", api: "nop_t_", mfa: "nop_m_" } as const
@@ -19,6 +20,4 @@ export const makeToken = (kind: TokenKind, secret: Redacted.Redacted): Redacted.
 
 /** SHA-256 of a text's UTF-8 form, in hex: all that is ever stored of a token. */
 export const sha256 = (text: string): Effect.Effect<string> =>
-  Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).pipe(
-    Effect.map((digest) => Array.from(new Uint8Array(digest), (octet) => octet.toString(16).padStart(2, "0")).join(""))
-  )
+  Effect.sync(() => createHash("sha256").update(text).digest("hex"))

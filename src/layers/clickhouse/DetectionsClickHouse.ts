@@ -11,6 +11,7 @@ import {
   fewEvents
 } from "../../services/DetectionPlan.ts"
 import { type Detected, DetectionFailed, Detections } from "../../services/Detections.ts"
+import { makeSharedCache } from "../../services/SharedCache.ts"
 import { compileEstimate } from "./ActivitySql.ts"
 import { ClickHouse } from "./ClickHouse.ts"
 import type { ClickHouseError } from "./ClickHouseError.ts"
@@ -52,15 +53,36 @@ const Estimate = Schema.Array(
 )
 const decodeEstimate = Schema.decodeUnknown(Estimate)
 
+/** For how long, and how many of them. All plans answer the same, so a choice that has aged costs time at most. */
+const choiceKept_ms = 60_000
+const choicesKept = 500
+
+/** What the costs of plans hang on, but for the day. */
+const choiceKey = (
+  { exclude, filter, message_types, protocol }: Detector,
+  { end, start }: Window,
+  plans: ReadonlyArray<DetectionPlan>
+): string =>
+  JSON.stringify([
+    protocol,
+    filter,
+    message_types,
+    exclude,
+    end.getTime() - start.getTime(),
+    Math.floor(end.getTime() / choiceKept_ms),
+    plans.map((plan) => plan.map(({ source }) => source))
+  ])
+
 /**
  * Evaluates rules over the events, or where it costs less over their sums by hour and day, each in one query of at most `NETOPS_RULE_TIMEOUT` (30 seconds) and
  * `NETOPS_RULE_MEMORY_BYTES` (2 GiB), from half of which on it sorts on disk.
  */
-export const DetectionsClickHouse = Layer.effect(
+export const DetectionsClickHouse = Layer.scoped(
   Detections,
   Effect.gen(function*() {
     const clickhouse = yield* ClickHouse
     const { memory, timeout } = yield* limits
+    const choices = yield* makeSharedCache<number, ClickHouseError>(choicesKept)
 
     const estimate = Effect.fnUntraced(function*(rule: Detector, plan: DetectionPlan) {
       const { rows: tables } = yield* clickhouse.query({ ...compileEstimate(rule, plan), timeout })
@@ -69,13 +91,20 @@ export const DetectionsClickHouse = Layer.effect(
       return { plan, rows }
     })
 
-    const planOf = Effect.fn("Detections.plan")(function*(rule: Detector, window: Window) {
-      const [byEvents, ...byRollups] = detectionPlans(rule, window, completeFrom(yield* Clock.currentTimeMillis))
-      if (byRollups.length === 0) return byEvents
+    const choose = Effect.fnUntraced(function*(rule: Detector, plans: ReturnType<typeof detectionPlans>) {
+      const [byEvents, ...byRollups] = plans
       const { rows: { dhcp_events: events = 0 } } = yield* estimate(rule, byEvents)
-      if (events <= fewEvents) return byEvents
+      if (events <= fewEvents) return 0
       const estimates = yield* Effect.forEach(byRollups, (plan) => estimate(rule, plan), { concurrency: "unbounded" })
-      return cheapest(events, estimates)?.plan ?? byEvents
+      const best = cheapest(events, estimates)
+      return best === undefined ? 0 : plans.indexOf(best.plan)
+    })
+
+    const planOf = Effect.fn("Detections.plan")(function*(rule: Detector, window: Window) {
+      const plans = detectionPlans(rule, window, completeFrom(yield* Clock.currentTimeMillis))
+      if (plans.length === 1) return plans[0]
+      const { value } = yield* choices.get(choiceKey(rule, window, plans), choose(rule, plans), () => choiceKept_ms)
+      return plans[value] ?? plans[0]
     })
 
     const evaluate = Effect.fn("Detections.evaluate")(function*(rule: Detector, window: Window, choice: ClientChoice) {

@@ -1,5 +1,13 @@
-import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Cause, Clock, Effect, Layer, Option } from "effect"
+import {
+  Etag,
+  FileSystem,
+  HttpApiBuilder,
+  HttpPlatform,
+  HttpServerRequest,
+  HttpServerResponse,
+  Path
+} from "@effect/platform"
+import { Cause, Clock, Context, Effect, Layer, Option, Scope, Tracer } from "effect"
 import { Boundary } from "../../api/Contract.ts"
 import type { Endpoint } from "../../api/endpoints.ts"
 import type { AnyProblem } from "../../api/Problem.ts"
@@ -26,6 +34,34 @@ const refuse = (url: string): { readonly problem: AnyProblem; readonly headers: 
       problem: new MethodNotAllowed({ detail: `This path is served for ${allow.join(", ")}` }),
       headers: { allow: allow.join(", ") }
     }
+}
+
+const routeServices = [
+  HttpPlatform.HttpPlatform,
+  Etag.Generator,
+  FileSystem.FileSystem,
+  Path.Path,
+  Scope.Scope,
+  Tracer.ParentSpan
+]
+
+/**
+ * What routes are given: the whole of the service's context is copied wherever something is added to it, and the
+ * handlers have their own.
+ */
+const routeContext = (
+  context: Context.Context<never>,
+  request: HttpServerRequest.HttpServerRequest,
+  facts: RequestFacts
+): Context.Context<HttpServerRequest.HttpServerRequest> => {
+  const services = new Map<string, unknown>([
+    [HttpServerRequest.HttpServerRequest.key, request],
+    [CurrentRequest.key, facts]
+  ])
+  for (const { key } of routeServices) {
+    if (context.unsafeMap.has(key)) services.set(key, context.unsafeMap.get(key))
+  }
+  return Context.unsafeMake(services)
 }
 
 /** The request as the handlers are to see it: with a JSON body where the operation decodes one. */
@@ -95,7 +131,8 @@ const wrap = HttpApiBuilder.middleware(
           credential: undefined,
           notes: {}
         }
-        yield* Effect.annotateCurrentSpan("request.id", facts.id)
+        const span = Context.getOption(yield* Effect.context<never>(), Tracer.ParentSpan)
+        if (Option.isSome(span) && span.value._tag === "Span") span.value.attribute("request.id", facts.id)
         const { operation } = facts
         const answer = operation === undefined
           ? Effect.suspend(() => {
@@ -103,7 +140,8 @@ const wrap = HttpApiBuilder.middleware(
             return fail(problem, facts, headers)
           })
           : Effect.flatMap(prepare(operation, request), (prepared) =>
-            Effect.provideService(app, HttpServerRequest.HttpServerRequest, prepared))
+            Effect.mapInputContext(app, (context: Context.Context<never>) =>
+              routeContext(context, prepared, facts)))
         return yield* answer.pipe(
           Effect.catchAllCause((cause) =>
             recover(cause, facts)
@@ -112,7 +150,6 @@ const wrap = HttpApiBuilder.middleware(
           Effect.map(HttpServerResponse.setHeaders({ ...hardening, "x-request-id": facts.id })),
           Effect.tap((response) => report(facts, request, response.status, started)),
           Effect.onInterrupt(() => report(facts, request, 499, started)),
-          Effect.provideService(CurrentRequest, facts),
           Effect.annotateLogs("request_id", facts.id)
         )
       })

@@ -22,9 +22,30 @@ const refused = ({ message, pointer }: MetricsQueryRefused) =>
 const tooMany = ({ max }: TooManyMetricsQueries) =>
   new TooManyQueries({ detail: `You have ${max} metric queries running, as many as one user may` })
 
+/** Data as JSON, made once for as long as the answer is kept. */
+const texts = new WeakMap<object, string>()
+
+const textOf = (data: object): string => {
+  const text = texts.get(data) ?? JSON.stringify(data)
+  texts.set(data, text)
+  return text
+}
+
+interface Answer {
+  readonly status: string
+  readonly data: object
+  readonly metadata: object
+}
+
+const prepared = ({ data, metadata, status }: Answer) =>
+  HttpServerResponse.text(
+    `{"status":${JSON.stringify(status)},"data":${textOf(data)},"metadata":${JSON.stringify(metadata)}}`,
+    { contentType: "application/json", headers: { "cache-control": "no-store" } }
+  )
+
 /** Answers are of our own making and as their schemas say (the tests prove it), so they aren't encoded once more. */
 const respond = <Filter>(
-  answer: (asked: MetricsAsked<Filter>) => Effect.Effect<unknown, MetricsQueryRefused | TooManyMetricsQueries>
+  answer: (asked: MetricsAsked<Filter>) => Effect.Effect<Answer, MetricsQueryRefused | TooManyMetricsQueries>
 ) =>
 ({ urlParams: { filters, ...params } }: {
   readonly urlParams: MetricsParams & { readonly filters?: Filter | "" | undefined }
@@ -33,7 +54,7 @@ const respond = <Filter>(
     CurrentUser,
     ({ id }) => answer({ params, filter: filters === "" ? undefined : filters, userId: id })
   ).pipe(
-    Effect.map((body) => HttpServerResponse.unsafeJson(body, { headers: { "cache-control": "no-store" } })),
+    Effect.map(prepared),
     Effect.catchTags({ "Metrics/QueryRefused": refused, "Metrics/TooManyQueries": tooMany })
   )
 

@@ -1,8 +1,8 @@
 import { type HttpServerError, HttpServerRequest } from "@effect/platform"
-import { Effect, type Exit, Stream } from "effect"
+import { Effect, type Exit } from "effect"
 import type { Endpoint } from "../../api/endpoints.ts"
 import { InvalidRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from "../../api/problems.ts"
-import { discardBody, requestOctets } from "./requestOctets.ts"
+import { discardBody, requestBody } from "./requestOctets.ts"
 
 /** Limits of a decoded request body; streams have their own. */
 export const bodyLimits = { bytes: 1024 * 1024, depth: 64, arrival: "30 seconds" } as const
@@ -61,18 +61,6 @@ const parse = (bytes: Uint8Array): Effect.Effect<unknown, InvalidRequest> =>
     }
   })
 
-const collect = (request: HttpServerRequest.HttpServerRequest, bytesMax: number) =>
-  Stream.runFoldEffect(
-    requestOctets(request),
-    { chunks: [] as Array<Uint8Array>, size: 0 },
-    (body, chunk) => {
-      const size = body.size + chunk.length
-      if (size > bytesMax) return Effect.fail(tooLarge(bytesMax))
-      body.chunks.push(chunk)
-      return Effect.succeed({ chunks: body.chunks, size })
-    }
-  ).pipe(Effect.map(({ chunks }) => Buffer.concat(chunks)))
-
 /** Refuses a media type or coding that the operation does not take. */
 export const checkMediaType = (
   operation: Endpoint,
@@ -113,11 +101,12 @@ const read = (
     return Effect.zipRight(discardBody(request), Effect.fail(tooLarge(bytesMax)))
   }
   return checkMediaType(operation, request).pipe(
-    Effect.zipRight(collect(request, bytesMax)),
-    Effect.timeoutFail({
-      duration: bodyLimits.arrival,
-      onTimeout: () => new RequestTimeout({ detail: `The body did not arrive within ${bodyLimits.arrival}` })
-    }),
+    Effect.zipRight(requestBody<PayloadTooLarge | RequestTimeout>(request, {
+      bytesMax,
+      arrival: bodyLimits.arrival,
+      tooLarge: () => tooLarge(bytesMax),
+      late: () => new RequestTimeout({ detail: `The body did not arrive within ${bodyLimits.arrival}` })
+    })),
     Effect.flatMap(parse)
   )
 }

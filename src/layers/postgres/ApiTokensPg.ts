@@ -1,10 +1,11 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { type ApiToken, ApiTokenId } from "../../schema/ApiToken.ts"
 import { Cidr } from "../../schema/Ip.ts"
 import { Permission } from "../../schema/Permission.ts"
 import { User, UserId } from "../../schema/User.ts"
 import { ApiTokens } from "../../services/ApiTokens.ts"
+import { gathered } from "./gathered.ts"
 import { newestPage } from "./newestPage.ts"
 import { Timestamp } from "./sql.ts"
 import { UserRow } from "./UsersPg.ts"
@@ -18,7 +19,13 @@ const fields = {
 }
 const TokenRow = Schema.Struct({ ...fields, id: ApiTokenId, created_at: Timestamp })
 const NewRow = Schema.Struct({ ...TokenRow.fields, token_hash: Schema.String, user_id: UserId })
-const LiveRow = Schema.Struct({ ...UserRow.fields, ...fields, token_id: ApiTokenId, token_created_at: Timestamp })
+const LiveRow = Schema.Struct({
+  ...UserRow.fields,
+  ...fields,
+  token_id: ApiTokenId,
+  token_created_at: Timestamp,
+  token_hash: Schema.String
+})
 
 const tokenOf = (row: typeof TokenRow.Type): ApiToken => ({
   id: row.id,
@@ -29,6 +36,19 @@ const tokenOf = (row: typeof TokenRow.Type): ApiToken => ({
   expiresAt: row.expires_at,
   lastUsedAt: row.last_used_at
 })
+
+const liveOf = (row: typeof LiveRow.Type) => {
+  const { created_at, disabled, id, revision, role, token_created_at, token_id, username, ...token } = row
+  return {
+    user: new User({ id, username, role, disabled, created_at, revision }),
+    token: tokenOf({ ...token, id: token_id, created_at: token_created_at })
+  }
+}
+
+interface Asked {
+  readonly tokenHash: string
+  readonly now: DateTime.Utc
+}
 
 export const ApiTokensPg = Layer.effect(
   ApiTokens,
@@ -50,22 +70,34 @@ export const ApiTokensPg = Layer.effect(
       Result: TokenRow,
       execute: ({ id, userId }) => sql`SELECT * FROM api_tokens WHERE id = ${id} AND user_id = ${userId}`
     })
-    const selectLive = SqlSchema.findOne({
-      Request: Schema.Struct({ tokenHash: Schema.String, now: Timestamp }),
+    const selectLive = SqlSchema.findAll({
+      Request: Schema.Struct({ hashes: Schema.Array(Schema.String), now: Timestamp }),
       Result: LiveRow,
-      execute: ({ now, tokenHash }) =>
+      execute: ({ hashes, now }) =>
         sql`WITH live AS (
-            SELECT u.id, u.username, u.role, u.disabled, u.created_at, u.revision, t.id AS token_id,
+            SELECT u.id, u.username, u.role, u.disabled, u.created_at, u.revision, t.id AS token_id, t.token_hash,
               t.created_at AS token_created_at, t.name, t.scopes, t.allowed_networks, t.expires_at, t.last_used_at
             FROM api_tokens t JOIN users u ON u.id = t.user_id
-            WHERE t.token_hash = ${tokenHash} AND (t.expires_at IS NULL OR t.expires_at > ${now}) AND NOT u.disabled
+            WHERE t.token_hash = ANY (${hashes}::text[]) AND (t.expires_at IS NULL OR t.expires_at > ${now})
+              AND NOT u.disabled
+          ), stale AS (
+            SELECT id FROM api_tokens
+            WHERE id IN (
+              SELECT token_id FROM live
+              WHERE last_used_at IS NULL OR last_used_at <= ${now}::timestamptz - interval '1 minute'
+            )
+            FOR UPDATE SKIP LOCKED
           ), used AS (
-            UPDATE api_tokens SET last_used_at = ${now} FROM live
-            WHERE api_tokens.id = token_id
-              AND (live.last_used_at IS NULL OR live.last_used_at <= ${now}::timestamptz - interval '1 minute')
+            UPDATE api_tokens SET last_used_at = ${now} FROM stale WHERE api_tokens.id = stale.id
           )
           SELECT * FROM live`
     })
+    const liveTokens = yield* gathered(Effect.fnUntraced(function*(asked: ReadonlyArray<Asked>) {
+      const hashes = [...new Set(asked.map(({ tokenHash }) => tokenHash))]
+      const now = asked.map((one) => one.now).reduce((a, b) => DateTime.max(a, b))
+      const rows = new Map((yield* selectLive({ hashes, now })).map((row) => [row.token_hash, liveOf(row)]))
+      return asked.map(({ tokenHash }) => Option.fromNullable(rows.get(tokenHash)))
+    }, Effect.orDie))
 
     const selectAlive = SqlSchema.findAll({
       Request: Schema.Struct({ ids: Schema.Array(ApiTokenId), now: Timestamp }),
@@ -89,29 +121,7 @@ export const ApiTokensPg = Layer.effect(
           expires_at: token.expiresAt,
           last_used_at: token.lastUsedAt
         })),
-      resolve: (tokenHash, now) =>
-        selectLive({ tokenHash, now }).pipe(
-          Effect.orDie,
-          Effect.map(
-            Option.map((
-              {
-                allowed_networks,
-                created_at,
-                disabled,
-                id,
-                revision,
-                role,
-                token_created_at,
-                token_id,
-                username,
-                ...token
-              }
-            ) => ({
-              user: new User({ id, username, role, disabled, created_at, revision }),
-              token: tokenOf({ ...token, allowed_networks, id: token_id, created_at: token_created_at })
-            }))
-          )
-        ),
+      resolve: (tokenHash, now) => liveTokens({ tokenHash, now }),
       list: (userId, request) =>
         Effect.map(page(sql`user_id = ${userId}`, request), (found) => ({ ...found, items: found.items.map(tokenOf) })),
       get: (id, userId) => Effect.orDie(Effect.map(selectOne({ id, userId }), Option.map(tokenOf))),

@@ -1,8 +1,9 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { type Session, SessionId } from "../../schema/Session.ts"
 import { User, UserId } from "../../schema/User.ts"
-import { Sessions } from "../../services/Sessions.ts"
+import { type LiveSession, type Moment, Sessions } from "../../services/Sessions.ts"
+import { gathered } from "./gathered.ts"
 import { newestPage } from "./newestPage.ts"
 import { Timestamp } from "./sql.ts"
 import { UserRow } from "./UsersPg.ts"
@@ -23,7 +24,8 @@ const LiveRow = Schema.Struct({
   last_seen_at: Timestamp,
   expires_at: Timestamp,
   address: Schema.String,
-  user_agent: Schema.String
+  user_agent: Schema.String,
+  token_hash: Schema.String
 })
 const At = { now: Timestamp, idleSince: Timestamp }
 
@@ -35,6 +37,26 @@ const sessionOf = (row: typeof SessionRow.Type): Session => ({
   address: row.address,
   userAgent: row.user_agent
 })
+
+const liveOf = (row: typeof LiveRow.Type): LiveSession => {
+  const { address, expires_at, last_seen_at, session_id, signed_in_at, token_hash: _, user_agent, ...user } = row
+  return {
+    user: new User(user),
+    session: sessionOf({
+      id: session_id,
+      created_at: signed_in_at,
+      last_seen_at,
+      expires_at,
+      address,
+      user_agent
+    })
+  }
+}
+
+interface Asked {
+  readonly tokenHash: string
+  readonly at: Moment
+}
 
 export const SessionsPg = Layer.effect(
   Sessions,
@@ -51,24 +73,33 @@ export const SessionsPg = Layer.effect(
       Request: NewRow,
       execute: (row) => sql`INSERT INTO sessions ${sql.insert(row)}`
     })
-    // Uses that follow one another within a minute are not written down.
-    const selectLive = SqlSchema.findOne({
-      Request: Schema.Struct({ tokenHash: Schema.String, ...At }),
+    // Uses that follow one another within a minute are not written down, nor those that another node is writing.
+    const selectLive = SqlSchema.findAll({
+      Request: Schema.Struct({ hashes: Schema.Array(Schema.String), ...At }),
       Result: LiveRow,
-      execute: ({ idleSince, now, tokenHash }) =>
+      execute: ({ hashes, idleSince, now }) =>
         sql`WITH live AS (
             SELECT u.id, u.username, u.role, u.disabled, u.created_at, u.revision, s.id AS session_id,
-              s.created_at AS signed_in_at, s.last_seen_at, s.expires_at, s.address, s.user_agent
+              s.created_at AS signed_in_at, s.last_seen_at, s.expires_at, s.address, s.user_agent, s.token_hash
             FROM sessions s JOIN users u ON u.id = s.user_id
-            WHERE s.token_hash = ${tokenHash} AND s.expires_at > ${now} AND s.last_seen_at > ${idleSince}
+            WHERE s.token_hash = ANY (${hashes}::text[]) AND s.expires_at > ${now} AND s.last_seen_at > ${idleSince}
               AND NOT u.disabled
+          ), stale AS (
+            SELECT id FROM sessions
+            WHERE id IN (SELECT session_id FROM live WHERE last_seen_at <= ${now}::timestamptz - interval '1 minute')
+              AND last_seen_at < ${now}
+            FOR UPDATE SKIP LOCKED
           ), used AS (
-            UPDATE sessions SET last_seen_at = ${now} FROM live
-            WHERE sessions.id = session_id AND live.last_seen_at <= ${now}::timestamptz - interval '1 minute'
-              AND sessions.last_seen_at < ${now}
+            UPDATE sessions SET last_seen_at = ${now} FROM stale WHERE sessions.id = stale.id
           )
           SELECT * FROM live`
     })
+    const liveSessions = yield* gathered(Effect.fnUntraced(function*(asked: ReadonlyArray<Asked>) {
+      const hashes = [...new Set(asked.map(({ tokenHash }) => tokenHash))]
+      const latest = asked.map(({ at }) => at).reduce((a, b) => DateTime.greaterThan(b.now, a.now) ? b : a)
+      const rows = new Map((yield* selectLive({ hashes, ...latest })).map((row) => [row.token_hash, liveOf(row)]))
+      return asked.map(({ tokenHash }) => Option.fromNullable(rows.get(tokenHash)))
+    }, Effect.orDie))
     const selectAlive = SqlSchema.findAll({
       Request: Schema.Struct({ ids: Schema.Array(SessionId), ...At }),
       Result: Schema.Struct({ id: SessionId }),
@@ -99,23 +130,7 @@ export const SessionsPg = Layer.effect(
           address: session.address,
           user_agent: session.userAgent
         })),
-      resolve: (tokenHash, at) =>
-        selectLive({ tokenHash, ...at }).pipe(
-          Effect.orDie,
-          Effect.map(
-            Option.map(({ address, expires_at, last_seen_at, session_id, signed_in_at, user_agent, ...user }) => ({
-              user: new User(user),
-              session: sessionOf({
-                id: session_id,
-                created_at: signed_in_at,
-                last_seen_at,
-                expires_at,
-                address,
-                user_agent
-              })
-            }))
-          )
-        ),
+      resolve: (tokenHash, at) => liveSessions({ tokenHash, at }),
       alive: (ids, at) => Effect.orDie(Effect.map(selectAlive({ ids, ...at }), (rows) => rows.map(({ id }) => id))),
       renew: (tokenHash, next, at) =>
         renew({ tokenHash, next: next.tokenHash, expiresAt: next.expiresAt, ...at }).pipe(
