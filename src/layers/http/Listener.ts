@@ -1,11 +1,12 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Config, Context, Data, Deferred, Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 import type { AnyProblem } from "../../api/Problem.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../api/problems.ts"
 import { problemBody } from "./problemResponse.ts"
+import { NewServer, NewServerLive, tellOfPlainHttp } from "./Tls.ts"
 
 /** Completed when the process begins to stop; long answers end themselves on it. */
 export class Draining extends Context.Tag("http/Draining")<Draining, Deferred.Deferred<void>>() {}
@@ -51,8 +52,8 @@ const trackAnswers = (server: Server): ReadonlySet<ServerResponse> => {
 }
 
 /** `close` waits for open connections for ever; here idle ones are cut at once and what is left after the grace. */
-const makeServer = (grace: Duration.Duration) => () => {
-  const server = createServer({
+const makeServer = (newServer: NewServer["Type"], grace: Duration.Duration) => () => {
+  const server = newServer.make({
     requestTimeout: 0,
     headersTimeout: limits.headersTimeoutMs,
     keepAliveTimeout: limits.keepAliveMs,
@@ -85,10 +86,12 @@ export const ListenerLive = Layer.unwrapEffect(
     const port = yield* Config.port("PORT").pipe(Config.withDefault(8080))
     const host = yield* Config.string("HOST").pipe(Config.withDefault("127.0.0.1"))
     const grace = yield* Config.duration("NETOPS_SHUTDOWN_GRACE").pipe(Config.withDefault(Duration.seconds(10)))
-    return NodeHttpServer.layer(makeServer(grace), { port, host }).pipe(
+    const newServer = yield* NewServer
+    if (!newServer.secure) yield* tellOfPlainHttp(host)
+    return NodeHttpServer.layer(makeServer(newServer, grace), { port, host }).pipe(
       Layer.mapError(({ cause }) =>
         new ListenFailed({ message: `can't listen on port ${port} of ${host} (PORT, HOST): ${reasonOf(cause)}` })
       )
     )
   })
-)
+).pipe(Layer.provide(NewServerLive))

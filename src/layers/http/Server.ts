@@ -9,6 +9,7 @@ import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { BulkHttp } from "./BulkHttp.ts"
+import { CrossOriginLive } from "./CrossOrigin.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
 import { DhcpFiltersHttp } from "./DhcpFiltersHttp.ts"
 import { EventsHttp } from "./EventsHttp.ts"
@@ -65,7 +66,7 @@ export const DocumentsLive = Layer.merge(
 
 /** The API and its documents, served. */
 export const HttpLive = HttpApiBuilder.serve().pipe(
-  Layer.provide(DocumentsLive),
+  Layer.provide([DocumentsLive, CrossOriginLive]),
   HttpServer.withLogAddress,
   Layer.merge(DrainOnClose)
 )
