@@ -69,6 +69,7 @@ liveSuite("a certificate of the service's own", ["openssl"], () => {
         lines.find((line) => line.includes("tls: ")) ?? "",
         /^INFO tls: certificate of CN=first until \d{4}-/
       )
+      assert.include(lines, `INFO Listening on https://0.0.0.0:${port}`)
       assert.isFalse(lines.some((line) => line.includes("unencrypted")))
       const old = yield* Effect.either(subjectAt(port, { maxVersion: "TLSv1.1", minVersion: "TLSv1.1" }))
       assert.strictEqual(old._tag, "Left")

@@ -1,3 +1,4 @@
+import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Config, Context, Data, Deferred, Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
@@ -81,6 +82,11 @@ const reasonOf = (cause: unknown): string => {
   return code === "EACCES" ? "not permitted" : message
 }
 
+const tellAddress = (secure: boolean) => (context: Context.Context<HttpServer.HttpServer>) => {
+  const address = HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
+  return Effect.logInfo(`Listening on ${secure ? address.replace("http:", "https:") : address}`)
+}
+
 export const ListenerLive = Layer.unwrapEffect(
   Effect.gen(function*() {
     const port = yield* Config.port("PORT").pipe(Config.withDefault(8080))
@@ -89,6 +95,7 @@ export const ListenerLive = Layer.unwrapEffect(
     const newServer = yield* NewServer
     if (!newServer.secure) yield* tellOfPlainHttp(host)
     return NodeHttpServer.layer(makeServer(newServer, grace), { port, host }).pipe(
+      Layer.tap(tellAddress(newServer.secure)),
       Layer.mapError(({ cause }) =>
         new ListenFailed({ message: `can't listen on port ${port} of ${host} (PORT, HOST): ${reasonOf(cause)}` })
       )

@@ -1,4 +1,4 @@
-import { HttpApiBuilder, HttpApiSwagger, HttpServer } from "@effect/platform"
+import { HttpApiBuilder, HttpApiSwagger } from "@effect/platform"
 import { Layer } from "effect"
 import { Api } from "../../api/Api.ts"
 import { ActionsHttp } from "./ActionsHttp.ts"
@@ -67,6 +67,5 @@ export const DocumentsLive = Layer.merge(
 /** The API and its documents, served. */
 export const HttpLive = HttpApiBuilder.serve().pipe(
   Layer.provide([DocumentsLive, CrossOriginLive]),
-  HttpServer.withLogAddress,
   Layer.merge(DrainOnClose)
 )

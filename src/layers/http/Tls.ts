@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises"
 import { createServer, type Server, type ServerOptions } from "node:http"
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https"
 import { createSecureContext } from "node:tls"
+import { HttpMetrics } from "../telemetry/HttpMetrics.ts"
 
 /** The certificate or its key is of no use: `message` is the one line for the operator. */
 export class TlsUnusable extends Data.TaggedError("TlsUnusable")<{ readonly message: string }> {}
@@ -47,6 +48,7 @@ const load = Effect.fnUntraced(function*(cert: string, key: string) {
       })
   })
   const ends = new Date(leaf.validTo)
+  Option.map(yield* Effect.serviceOption(HttpMetrics), (metrics) => metrics.certificateUntil(ends.getTime()))
   const tell = ends.getTime() > Date.now() ? Effect.logInfo : Effect.logWarning
   yield* tell(`tls: certificate of ${leaf.subject.replaceAll("\n", ", ")} until ${ends.toISOString()}`)
   return material
