@@ -138,8 +138,13 @@ describe("the unit of systemd", () => {
     // Guards are processes of the service's own where this directory is out of sight.
     const [, seen] = /existsSync\("([^"]+)"\)/.exec(read("src/layers/nft/GuardProcess.ts"))!
     assert.include(lines, `TemporaryFileSystem=${dirname(seen!)}`)
-    assert.notInclude(lines, "User=root")
+    assert.include(lines, "User=netops")
     assert.include(lines, "AmbientCapabilities=CAP_NET_ADMIN CAP_SYS_ADMIN")
+  })
+
+  it("starts the service as the package does", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: { readonly start: string } }
+    assert.include(lines, `ExecStart=/usr/bin/${scripts.start}`)
   })
 
   it("gives the settings that the service reads", () => {
