@@ -1,12 +1,25 @@
-import { Config, Console, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { Password, Username } from "../schema/User.ts"
+import { Config, ConfigError, Console, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
+import { Password, passwordLength, Username } from "../schema/User.ts"
 import { Ids } from "../services/Ids.ts"
 import { Passwords } from "../services/Passwords.ts"
 import { recordAct } from "../services/recordAct.ts"
 import { UnitOfWork } from "../services/UnitOfWork.ts"
 import { Users } from "../services/Users.ts"
 
-const configured = Schema.Config("NETOPS_ADMIN_PASSWORD", Schema.Redacted(Password)).pipe(Config.option)
+const isPassword = Schema.is(Password)
+
+// By hand, because the message of a schema would tell the value.
+const configured = Config.redacted("NETOPS_ADMIN_PASSWORD").pipe(
+  Config.mapOrFail((password) =>
+    isPassword(Redacted.value(password))
+      ? Either.right(password)
+      : Either.left(ConfigError.InvalidData(
+        ["NETOPS_ADMIN_PASSWORD"],
+        `Expected a password of ${passwordLength.min} to ${passwordLength.max} characters`
+      ))
+  ),
+  Config.option
+)
 
 const username = Username.make("admin")
 

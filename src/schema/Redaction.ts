@@ -12,12 +12,15 @@ const depthMax = 64
 /** Postgres keeps no NUL in text, and hashing needs well-formed strings. */
 const wellFormed = (text: string): string => text.replace(/[\0\p{Cs}]/gu, "\uFFFD")
 
+/** Who a URL says to be, often with a password (RFC 3986, section 3.2.1). */
+const userinfo = /(?<=[a-z][a-z0-9+.-]*:\/\/)[^\s/?#]+(?=@)/gi
+
 const isSecret = (key: string, item: unknown): boolean =>
   item !== null && typeof item !== "boolean" && (secretKeys.test(key) || secretKeysWhole.test(key))
 
 const clean = (value: unknown, secretive: boolean, depth: number): unknown => {
   if (Redacted.isRedacted(value)) return redacted
-  if (typeof value === "string") return wellFormed(value)
+  if (typeof value === "string") return wellFormed(secretive ? value.replace(userinfo, redacted) : value)
   if (typeof value === "number") return Number.isFinite(value) ? value : null
   if (typeof value === "boolean" || value === null) return value
   if (typeof value === "bigint") return String(value)
@@ -34,8 +37,8 @@ const clean = (value: unknown, secretive: boolean, depth: number): unknown => {
 }
 
 /**
- * A JSON value without secrets: whatever stands under a key that names one, and every `Redacted`, is replaced. What
- * JSON can't hold is left out.
+ * A JSON value without secrets: whatever stands under a key that names one, in a URL before its host, and every
+ * `Redacted`, is replaced. What JSON can't hold is left out.
  */
 export const redact = (value: unknown): unknown => clean(value, true, 0)
 

@@ -1,11 +1,13 @@
+import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Config, Context, Data, Deferred, Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http"
 import { Server as NetServer, type Socket } from "node:net"
 import type { AnyProblem } from "../../api/Problem.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../api/problems.ts"
 import { problemBody } from "./problemResponse.ts"
+import { NewServer, NewServerLive, tellOfPlainHttp } from "./Tls.ts"
 
 /** Completed when the process begins to stop; long answers end themselves on it. */
 export class Draining extends Context.Tag("http/Draining")<Draining, Deferred.Deferred<void>>() {}
@@ -56,8 +58,8 @@ interface DrainableServer extends Server {
  * `close` waits for open connections for ever, and cuts idle ones before their next request comes; here `drain` goes
  * before it, and what is left after the grace is cut.
  */
-const makeServer = (grace: Duration.Duration): DrainableServer => {
-  const server = createServer({
+const makeServer = (newServer: NewServer["Type"], grace: Duration.Duration): DrainableServer => {
+  const server = newServer.make({
     requestTimeout: 0,
     headersTimeout: limits.headersTimeoutMs,
     keepAliveTimeout: limits.keepAliveMs,
@@ -109,18 +111,26 @@ const reasonOf = (cause: unknown): string => {
   return code === "EACCES" ? "not permitted" : message
 }
 
+const tellAddress = (secure: boolean) => (context: Context.Context<HttpServer.HttpServer>) => {
+  const address = HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
+  return Effect.logInfo(`Listening on ${secure ? address.replace("http:", "https:") : address}`)
+}
+
 export const ListenerLive = Layer.unwrapScoped(
   Effect.gen(function*() {
     const port = yield* Config.port("PORT").pipe(Config.withDefault(8080))
     const host = yield* Config.string("HOST").pipe(Config.withDefault("127.0.0.1"))
     const grace = yield* Config.duration("NETOPS_SHUTDOWN_GRACE").pipe(Config.withDefault(Duration.seconds(10)))
     const draining = yield* Draining
-    const server = makeServer(grace)
+    const newServer = yield* NewServer
+    if (!newServer.secure) yield* tellOfPlainHttp(host)
+    const server = makeServer(newServer, grace)
     yield* Effect.forkScoped(Effect.andThen(Deferred.await(draining), () => server.drain()))
     return NodeHttpServer.layer(() => server, { port, host }).pipe(
+      Layer.tap(tellAddress(newServer.secure)),
       Layer.mapError(({ cause }) =>
         new ListenFailed({ message: `can't listen on port ${port} of ${host} (PORT, HOST): ${reasonOf(cause)}` })
       )
     )
   })
-)
+).pipe(Layer.provide(NewServerLive))

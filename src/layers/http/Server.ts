@@ -1,4 +1,4 @@
-import { HttpApiBuilder, HttpApiSwagger, HttpServer } from "@effect/platform"
+import { HttpApiBuilder, HttpApiSwagger } from "@effect/platform"
 import { Layer } from "effect"
 import { Api } from "../../api/Api.ts"
 import { ActionsHttp } from "./ActionsHttp.ts"
@@ -9,6 +9,7 @@ import { AccountHttp, SignInHttp } from "./AuthHttp.ts"
 import { AutomationHttp } from "./AutomationHttp.ts"
 import { BoundaryLive } from "./Boundary.ts"
 import { BulkHttp } from "./BulkHttp.ts"
+import { CrossOriginLive } from "./CrossOrigin.ts"
 import { DhcpEventsHttp } from "./DhcpEventsHttp.ts"
 import { DhcpFiltersHttp } from "./DhcpFiltersHttp.ts"
 import { EventsHttp } from "./EventsHttp.ts"
@@ -65,7 +66,6 @@ export const DocumentsLive = Layer.merge(
 
 /** The API and its documents, served. */
 export const HttpLive = HttpApiBuilder.serve().pipe(
-  Layer.provide(DocumentsLive),
-  HttpServer.withLogAddress,
+  Layer.provide([DocumentsLive, CrossOriginLive]),
   (served) => Layer.provideMerge(DrainOnClose, served)
 )

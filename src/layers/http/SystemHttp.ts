@@ -6,6 +6,7 @@ import { registry } from "../../api/Problem.ts"
 import { NotFound } from "../../api/problems.ts"
 import { Readiness } from "../../services/Readiness.ts"
 import { HttpMetrics } from "../telemetry/HttpMetrics.ts"
+import { serviceGauges } from "../telemetry/serviceGauges.ts"
 import { group } from "./group.ts"
 
 const escape = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
@@ -58,12 +59,14 @@ export const OperationsHttp = group(
   "operations",
   Effect.fnUntraced(function*(handlers) {
     const metrics = yield* HttpMetrics
+    const context = yield* Effect.context<Effect.Effect.Context<typeof serviceGauges>>()
     return handlers.handle(
       "metrics",
       () =>
         Effect.map(
-          metrics.render,
-          (text) => HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+          Effect.all([metrics.render, Effect.provide(serviceGauges, context)], { concurrency: "unbounded" }),
+          (texts) =>
+            HttpServerResponse.text(texts.join(""), { contentType: "text/plain; version=0.0.4; charset=utf-8" })
         )
     )
   })
