@@ -51,7 +51,12 @@ const drive = ({ connections, port, request, requestsMin, seconds }) =>
 process.on("message", async (load) => {
   try {
     const { elapsed_s, times } = await drive(load);
-    process.send({ requests: times.length, elapsed_s, p50_ms: times[times.length >> 1], p99_ms: times[Math.floor(times.length * 0.99)] });
+    process.send({
+      requests: times.length,
+      elapsed_s,
+      p50_ms: times[times.length >> 1],
+      p99_ms: times[Math.floor(times.length * 0.99)],
+    });
   } catch (error) {
     process.send({ failed: String(error) });
   }

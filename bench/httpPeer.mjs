@@ -9,7 +9,12 @@ const [databaseUrl, series] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
 const ajv = new Ajv({ allErrors: true });
 
-const macs = { type: "array", minItems: 1, maxItems: 10_000, items: { type: "string", pattern: "^[0-9a-f]{2}(:[0-9a-f]{2}){5}$" } };
+const macs = {
+  type: "array",
+  minItems: 1,
+  maxItems: 10_000,
+  items: { type: "string", pattern: "^[0-9a-f]{2}(:[0-9a-f]{2}){5}$" },
+};
 const isPreview = ajv.compile({
   type: "object",
   additionalProperties: false,
