@@ -3,7 +3,7 @@ import { ConfigProvider, Effect, Layer } from "effect"
 import { CrossOriginLive } from "../../src/layers/http/CrossOrigin.ts"
 import { served } from "../support/served.ts"
 
-const origin = "https://console.example.org"
+const origin = "https://netops.example.org"
 
 const preflight = {
   method: "OPTIONS",
@@ -53,7 +53,7 @@ describe("calls of pages from elsewhere", () => {
 
   it.scopedLive("are listed as origins, else the start ends", () =>
     Effect.gen(function*() {
-      for (const wrong of ["*", "console.example.org", `${origin}/`, "null"]) {
+      for (const wrong of ["*", "netops.example.org", `${origin}/`, "null"]) {
         const configured = Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["NETOPS_CORS_ORIGINS", wrong]])))
         const failure = yield* Effect.flip(Layer.build(Layer.provide(CrossOriginLive, configured)))
         assert.include(String(failure), "NETOPS_CORS_ORIGINS")

@@ -156,7 +156,7 @@ describe("unique addresses", () => {
       assert.strictEqual(observed.computed, 1)
       yield* TestClock.adjust("1 seconds")
       assert.isFalse((yield* get(unique, { step: "30s" })).json.metadata.cache_hit)
-      assert.strictEqual(observed.computed, metricsQueriesPerUser + 1)
+      assert.strictEqual(observed.computed, 2)
     }).pipe(Effect.provide(TestApi)))
 
   it.effect("are refused where a parameter can't be read, and name it", () =>

@@ -109,7 +109,7 @@ describe("the documents", () => {
   it("name no setting that isn't read", () => {
     const places = ["README.md", "SECURITY.md", ...filesBelow("docs", ".md"), ...filesBelow("deploy", "")]
     // Of the tests and the bench.
-    const others = /^NETOPS_(?:CHAOS|FUZZ|REQUIRE|BENCH)/
+    const others = /^NETOPS_(?:CHAOS|FUZZ|REQUIRE|BENCH|SEED)/
     for (const path of places.filter((path) => /\.\w+$|Dockerfile|Caddyfile/.test(path))) {
       for (const [name] of read(path).matchAll(/\bNETOPS_[A-Z_]+\b/g)) {
         assert.isTrue(settings.has(name) || others.test(name), `${path} names ${name}`)

@@ -43,9 +43,20 @@ class Canaries {
   }
 }
 
-/** What was written to a console, as it would stand there. */
-const capture = () => {
+/** What is written to the console that is given, and to standard output until the scope closes. */
+const capture = Effect.gen(function*() {
   const lines: Array<string> = []
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const { write } = process.stdout
+      process.stdout.write = (text: unknown) => lines.push(String(text)) > 0
+      return write
+    }),
+    (write) =>
+      Effect.sync(() => {
+        process.stdout.write = write
+      })
+  )
   const write = (...parts: ReadonlyArray<unknown>) => void lines.push(format(...parts))
   const console = { ...globalThis.console, log: write, info: write, warn: write, error: write, debug: write }
   const unsafe = { ...console, trace: write, group: write, groupCollapsed: write }
@@ -54,7 +65,7 @@ const capture = () => {
       name in target ? target[name] : (...parts: ReadonlyArray<unknown>) => Effect.sync(() => write(...parts))
   })
   return { console: service as unknown as Console.Console, lines }
-}
+})
 
 /** A receiver that refuses and sends back all that it was sent, and a collector that keeps what it is told. */
 const receiver = (status: number) =>
@@ -152,7 +163,7 @@ describe("secrets", () => {
       canaries.keep("NETOPS_SECRET_KEY", key)
       canaries.keep("password of Postgres", passwordIn(databaseUrl))
       canaries.keep("password of ClickHouse", passwordIn(inject("clickhouseUrl")))
-      const { console, lines } = capture()
+      const { console, lines } = yield* capture
       const node = yield* Effect.withConsole(
         startNode({ database, databaseUrl }, {
           NETOPS_ADMIN_PASSWORD: adminPassword,
@@ -298,7 +309,7 @@ describe("secrets", () => {
         { CLICKHOUSE_URL: `http://netops:${canaries.plant("wrong password of ClickHouse")}@127.0.0.1:1/netops` },
         { NETOPS_ADMIN_PASSWORD: `${canaries.plant("password that is too long")}${"x".repeat(1000)}` }
       ]
-      const { console, lines } = capture()
+      const { console, lines } = yield* capture
       for (const more of settings) {
         const exit = yield* Effect.exit(Effect.withConsole(
           Effect.scoped(startNode({ database: "never", databaseUrl }, { NETOPS_LOG_LEVEL: "All", ...more })),

@@ -14,7 +14,7 @@ const origins = Config.string("NETOPS_CORS_ORIGINS").pipe(
       : Either.left(
         ConfigError.InvalidData(
           ["NETOPS_CORS_ORIGINS"],
-          `${wrong.join(", ")}: expected origins such as https://console.example.org, separated by commas`
+          `${wrong.join(", ")}: expected origins such as https://netops.example.org, separated by commas`
         )
       )
   })

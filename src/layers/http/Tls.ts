@@ -1,4 +1,4 @@
-import { Config, Context, Data, Effect, Layer, Option, Runtime } from "effect"
+import { Clock, Config, Context, Data, Effect, Layer, Option, Runtime } from "effect"
 import { X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { createServer, type Server, type ServerOptions } from "node:http"
@@ -49,7 +49,7 @@ const load = Effect.fnUntraced(function*(cert: string, key: string) {
   })
   const ends = new Date(leaf.validTo)
   Option.map(yield* Effect.serviceOption(HttpMetrics), (metrics) => metrics.certificateUntil(ends.getTime()))
-  const tell = ends.getTime() > Date.now() ? Effect.logInfo : Effect.logWarning
+  const tell = ends.getTime() > (yield* Clock.currentTimeMillis) ? Effect.logInfo : Effect.logWarning
   yield* tell(`tls: certificate of ${leaf.subject.replaceAll("\n", ", ")} until ${ends.toISOString()}`)
   return material
 })
