@@ -5,4 +5,4 @@ import { RuleLedgerMemory } from "../layers/RuleLedgerMemory.ts"
 import { UsersMemory } from "../layers/UsersMemory.ts"
 import { ruleLedgerContract } from "./RuleLedger.ts"
 
-ruleLedgerContract("memory", Layer.mergeAll(RuleLedgerMemory, ActionsMemory, AutomationRulesMemory, UsersMemory), 50)
+ruleLedgerContract("memory", Layer.mergeAll(RuleLedgerMemory, ActionsMemory, AutomationRulesMemory, UsersMemory), 25)

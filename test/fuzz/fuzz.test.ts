@@ -10,7 +10,7 @@ import { hostileBodies, hostileMedia, hostileTexts, mutated } from "./corpus.ts"
 import { document, type Target, targets } from "./targets.ts"
 
 /** Cases made for each operation beside the corpus; `npm run fuzz` makes 10 000. */
-const runs = Number(process.env["NETOPS_FUZZ_RUNS"] ?? 40)
+const runs = Number(process.env["NETOPS_FUZZ_RUNS"] ?? 25)
 const timeout = 180_000 + runs * 100
 
 const never = { max: 1e9, window: Duration.minutes(1) }

@@ -8,7 +8,7 @@ import { DhcpEvents, EventStoreFailed } from "../../src/services/DhcpEvents.ts"
 import { dhcpEventsContract } from "../contract/DhcpEvents.ts"
 import { ClickHouseTest } from "../support/engines.ts"
 
-dhcpEventsContract("clickhouse", Layer.provide(DhcpEventsClickHouse, ClickHouseTest), 12)
+dhcpEventsContract("clickhouse", Layer.provide(DhcpEventsClickHouse, ClickHouseTest), 6)
 
 const nobody = Layer.scoped(ClickHouse, clickHouseClient(Redacted.make("http://127.0.0.1:1"), "netops"))
 

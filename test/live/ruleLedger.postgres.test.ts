@@ -9,5 +9,5 @@ import { PostgresTest } from "../support/engines.ts"
 ruleLedgerContract(
   "postgres",
   Layer.mergeAll(RuleLedgerPg, ActionsPg, AutomationRulesPg, UsersPg).pipe(Layer.provide(PostgresTest)),
-  60
+  30
 )
