@@ -231,7 +231,7 @@ export const http = async (service: Service): Promise<ReadonlyArray<Result>> => 
       single: () => compareLoad(loader, "the preview on one connection", "at most 1.4 x the p50", 1, preview),
       observed: async () => {
         const { port } = collector.address() as { readonly port: number }
-        const quiet = await startMeasured(entry, environment("quiet", { NETOPS_LOG_LEVEL: "None" }))
+        const quiet = await startMeasured(entry, environment("quiet", { NETOPS_LOG_LEVEL: "Off" }))
         started.push(quiet)
         const traced = await startMeasured(
           entry,
