@@ -37,7 +37,7 @@ const startService = (
 ): Effect.Effect<Service, never, Scope.Scope> =>
   Effect.gen(function*() {
     const port = yield* freePort
-    const child = yield* startChild("serverProcess.ts", {
+    const child = yield* startChild("../../src/cli.ts", {
       PORT: String(port),
       DATABASE_URL: databaseUrl,
       CLICKHOUSE_URL: inject("clickhouseUrl"),
@@ -47,7 +47,7 @@ const startService = (
       NETOPS_LOG_LEVEL: "ERROR",
       NETOPS_REQUESTS_PER_MINUTE: "100000000",
       ...more
-    })
+    }, { args: ["serve"] })
     const url = `http://127.0.0.1:${port}`
     const anonymous = yield* makeFetchClient({ baseUrl: url })
     const token = yield* tokenByPassword(anonymous, { username: "admin", password: adminPassword }).pipe(
