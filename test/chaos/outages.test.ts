@@ -12,17 +12,12 @@ import { freshDatabase } from "../support/engines.ts"
 import { hangingProxy } from "../support/hangingProxy.ts"
 import { type Call, events, load, order, percentile, read, send, type Sent } from "../support/load.ts"
 import { pgCtl, startPostgres } from "../support/pgCtl.ts"
-import { adminPassword, freePort } from "../support/serverNode.ts"
+import { adminPassword, freePort, temporaryDirectory } from "../support/serverNode.ts"
 
 const restarts = Number(process.env["NETOPS_CHAOS_RESTARTS"] ?? 20)
 const recoveryMsMax = 2000
 const me = read("me", "/api/auth/me")
 const metric = read("metric", "/api/metrics/network-health/unique-ips?step=5m")
-
-const temporary = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "netops-outage-"))),
-  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true }))
-)
 
 interface Service {
   readonly child: Child
@@ -42,7 +37,7 @@ const startService = (
       DATABASE_URL: databaseUrl,
       CLICKHOUSE_URL: inject("clickhouseUrl"),
       NETOPS_CLICKHOUSE_DATABASE: `outage_${port}`,
-      NETOPS_DATA_DIR: yield* temporary,
+      NETOPS_DATA_DIR: yield* temporaryDirectory,
       NETOPS_ADMIN_PASSWORD: adminPassword,
       NETOPS_LOG_LEVEL: "ERROR",
       NETOPS_REQUESTS_PER_MINUTE: "100000000",
@@ -99,7 +94,7 @@ describe("outages", () => {
     "Postgres restarted under load: 503 meanwhile, nothing that was answered is lost, back at once",
     () =>
       Effect.gen(function*() {
-        const directory = yield* temporary
+        const directory = yield* temporaryDirectory
         const postgres = yield* embeddedPostgres(directory)
         const service = yield* startService(Redacted.value(postgres.url("postgres")))
         const sent = yield* load(service.url, service.token, [order, me, read("live", "/health/live")], 16)
@@ -156,7 +151,7 @@ describe("outages", () => {
 
   it.scopedLive("nft hanging: what needs it is 503 in time, the rest goes on", () =>
     Effect.gen(function*() {
-      const directory = yield* temporary
+      const directory = yield* temporaryDirectory
       const flag = join(directory, "hang")
       const nft = execFileSync("sh", ["-c", "command -v nft"], { encoding: "utf8" }).trim()
       const bin = join(directory, "bin")

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { connect, createServer, type Socket } from "node:net"
 
 /** What stands between the service and an engine, and can keep silent as a hanging one does. */
@@ -10,7 +10,7 @@ export interface HangingProxy {
   readonly resume: Effect.Effect<void>
 }
 
-export const hangingProxy = (to: string): Effect.Effect<HangingProxy, never, import("effect/Scope").Scope> =>
+export const hangingProxy = (to: string): Effect.Effect<HangingProxy, never, Scope.Scope> =>
   Effect.gen(function*() {
     const { hostname, port } = new URL(to)
     const sockets = new Set<Socket>()

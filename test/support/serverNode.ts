@@ -16,6 +16,12 @@ export const freePort = Effect.async<number>((resume) => {
   })
 })
 
+/** A directory that goes when the scope closes. */
+export const temporaryDirectory = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "netops-node-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+)
+
 /** What nodes on the same stores have in common. */
 export interface Stores {
   readonly databaseUrl: string
@@ -28,10 +34,7 @@ export const nodeEnvironment = Effect.fnUntraced(function*(
   { database, databaseUrl }: Stores,
   more: Readonly<Record<string, string>>
 ) {
-  const directory = yield* Effect.acquireRelease(
-    Effect.promise(() => mkdtemp(join(tmpdir(), "netops-node-"))),
-    (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
-  )
+  const directory = yield* temporaryDirectory
   return {
     PORT: String(yield* freePort),
     NETOPS_DATA_DIR: directory,
